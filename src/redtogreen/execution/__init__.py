@@ -1,0 +1,1 @@
+"""Run foreign code: sandboxes, environments, test runs, executors."""
