@@ -86,6 +86,8 @@ class DatasetSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The dataset version made at the end."""
 
     name: str = "dataset"
+    root: str = "datasets"
+    """Folder of datasets, relative to the settings file."""
     eval_share: float = 0.2
     """Share of the rows, by whole projects, that goes to the split `eval`; in [0, 1)."""
 
@@ -118,6 +120,7 @@ def load_settings(path: Path, *, environment: Mapping[str, str] = os.environ) ->
         source.path = str(base / source.path)
         source.reference = None if source.reference is None else str(base / source.reference)
     settings.out = str(base / settings.out)
+    settings.dataset.root = str(base / settings.dataset.root)
     if workers := environment.get("REDTOGREEN_WORKERS"):
         settings.collect.workers = _whole(workers, "REDTOGREEN_WORKERS")
     if seed := environment.get("REDTOGREEN_SEED"):

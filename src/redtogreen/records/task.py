@@ -121,9 +121,10 @@ class Task(Record, kw_only=True):
     extra: dict[str, Any] = {}
 
     def view(self) -> TaskView:
-        """What an agent may know."""
+        """What an agent may know. Its `task_id` leaves out the middle part, which can name how the task was made."""
+        first, _, rest = self.task_id.partition("/")
         return TaskView(
-            task_id=self.task_id,
+            task_id=f"{first}/{rest.rpartition('/')[2]}" if rest else first,
             task_desc=self.task_desc,
             files=list(self.start_state.files),
             visible_tests=list(self.tests.visible),

@@ -1,0 +1,1 @@
+"""Trajectories -> an immutable dataset version -> a trainer's files: cleaning, datasets, exports."""

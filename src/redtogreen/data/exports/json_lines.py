@@ -1,0 +1,18 @@
+"""Format `redtogreen`: our own rows as JSON lines, one file per split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from redtogreen.data.exports.files import JsonLinesFiles
+from redtogreen.records import Trajectory, encode
+
+
+def write(rows: Iterable[tuple[str, Trajectory]], out: Path) -> dict[str, Any]:
+    """OUT/<split>.jsonl"""
+    with JsonLinesFiles(out) as files:
+        for split, trajectory in rows:
+            files.add(f"{split}.jsonl", encode(trajectory))
+        return {"trajectories": files.rows.total(), "rows": files.counts(), "left_out": {}}
