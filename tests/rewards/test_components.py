@@ -78,6 +78,12 @@ def test_pass_fraction_weighs_f2p_and_never_pays_for_p2p(make) -> None:
     assert broken.value == 0 and broken.evidence[0].test == "d"
 
 
+def test_every_test_that_is_not_f2p_counts_as_p2p_when_a_row_names_only_f2p(make) -> None:
+    """Rows need not repeat a long suite: breaking any other graded test still costs the whole fraction."""
+    assert measure("pass_fraction", graded(make, {"f": "passed", "p": "failed"}, tests={"f2p": ["f"]})).value == 0
+    assert measure("pass_fraction", graded(make, {"f": "passed", "p": "passed"}, tests={"f2p": ["f"]})).value == 1
+
+
 def test_pass_fraction_without_sets_is_the_pass_rate(make) -> None:
     assert measure("pass_fraction", graded(make, {"a": "passed", "b": "error", "c": "passed"})).value == Fraction(2, 3)
     row = make.trajectory([], outcome="failed", final_state=make.summary(1, 3))

@@ -2,7 +2,8 @@
 
 A row may say so itself, in fields of `extra` that travel with it:
 
-    extra.tests        {"f2p": [ids], "p2p": [ids], "weights": {id: number}}   `weights` may be missing: all equal
+    extra.tests        {"f2p": [ids], "p2p": [ids], "weights": {id: number}}   without `p2p`: all other graded or probed
+                       tests; without `weights`: all equal
     extra.start_probe  a probe of the start state, in the form of `probe`
 """
 
@@ -29,7 +30,7 @@ class NamedSets:
 
 class _Stated(msgspec.Struct, forbid_unknown_fields=False):
     f2p: list[str] = []
-    p2p: list[str] = []
+    p2p: list[str] | None = None
     weights: dict[str, float] = {}
 
 
@@ -53,7 +54,15 @@ def named_sets(trajectory: Trajectory) -> NamedSets | None:
             f"task {trajectory.task_id}, attempt {trajectory.attempt}: extra.tests.weights: {bad[0]} must be above 0"
         )
     weights = {name: exact(weight) for name, weight in sets.weights.items()}
-    return NamedSets(tuple(sorted(set(sets.f2p))), tuple(sorted(set(sets.p2p) - set(sets.f2p))), weights)
+    others = _all_tests(trajectory) if sets.p2p is None else set(sets.p2p)
+    return NamedSets(tuple(sorted(set(sets.f2p))), tuple(sorted(others - set(sets.f2p))), weights)
+
+
+def _all_tests(trajectory: Trajectory) -> set[str]:
+    """Every reward test the row says anything about."""
+    grade = trajectory.metadata.grade
+    probed = (step.probe.tests for step in trajectory.trajectory if step.probe is not None)
+    return set(grade.tests if grade else ()).union(*probed)
 
 
 def weight_of(sets: NamedSets, test: str) -> Fraction:

@@ -1,0 +1,21 @@
+"""Sandboxes: isolated, limited, copy-on-write workspaces for foreign code. Standard library only."""
+
+from __future__ import annotations
+
+from .contract import Changes, FileChange, Limits, Mount, Output, ProcessResult, Sandbox, Verdict
+from .namespace import SANDBOX_ID, NamespaceSandbox, open_sandbox, owner_for_lower
+
+__all__ = [
+    "SANDBOX_ID",
+    "Changes",
+    "FileChange",
+    "Limits",
+    "Mount",
+    "NamespaceSandbox",
+    "Output",
+    "ProcessResult",
+    "Sandbox",
+    "Verdict",
+    "open_sandbox",
+    "owner_for_lower",
+]

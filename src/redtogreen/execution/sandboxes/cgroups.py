@@ -1,0 +1,169 @@
+"""Control groups for memory and number of processes, version 1 or 2, where this process may create them.
+
+A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that the next sandbox can
+remove the empty groups of an owner that was killed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_PREFIX = "redtogreen"
+_counter = itertools.count()
+
+
+@dataclass
+class Group:
+    """One directory of one hierarchy."""
+
+    path: Path
+    version: int
+
+    def add(self, pid: int) -> None:
+        (self.path / "cgroup.procs").write_text(str(pid))
+
+    def remove(self, pauses: tuple[float, ...] = (0, 0.001, 0.005, 0.02, 0.1, 0.5)) -> None:
+        """Remove the group once its last process is gone; the kernel may need a moment to notice."""
+        for pause in pauses:
+            time.sleep(pause)
+            try:
+                self.path.rmdir()
+                return
+            except FileNotFoundError:
+                return
+            except OSError:
+                continue  # still busy: the next sandbox sweeps it
+
+    def event(self, file: str, key: str) -> int:
+        """A counter such as `oom_kill`; 0 where the kernel does not report it."""
+        for line in (self.path / file).read_text().splitlines():
+            name, _, value = line.strip().partition(" ")
+            if name == key:
+                return int(value)
+        return 0
+
+
+class Groups:
+    """The groups of one sandbox. Either may be missing."""
+
+    def __init__(self, memory: Group | None, pids: Group | None):
+        self.memory, self.pids = memory, pids
+
+    def add(self, pid: int) -> None:
+        """Move a process in. A group that may be made but not entered (version 2, delegated elsewhere) is given up."""
+        for group in self._all():
+            try:
+                group.add(pid)
+            except OSError:
+                group.remove()
+                self.memory = None if self.memory and self.memory.path == group.path else self.memory
+                self.pids = None if self.pids and self.pids.path == group.path else self.pids
+
+    def remove(self) -> None:
+        for group in self._all():
+            group.remove()
+
+    def killed_for_memory(self) -> int:
+        """Processes the kernel has killed because memory ran out."""
+        if self.memory is None:
+            return 0
+        return self.memory.event("memory.oom_control" if self.memory.version == 1 else "memory.events", "oom_kill")
+
+    def refused_forks(self) -> int:
+        return 0 if self.pids is None else self.pids.event("pids.events", "max")
+
+    def _all(self) -> list[Group]:
+        """Each directory once: in version 2 both controllers share one."""
+        groups = [group for group in (self.memory, self.pids) if group is not None]
+        return groups[:1] if len(groups) == 2 and groups[0].path == groups[1].path else groups
+
+
+def create(memory: int, processes: int) -> Groups:
+    """Groups with these limits (bytes; processes and threads), as far as this process may create them."""
+    name = f"{_owner(os.getpid())}-{next(_counter)}"
+    own = parents()
+    unified = own.get("")
+    made: dict[str, Group | None] = {"memory": None, "pids": None}
+    for controller, settings in (
+        ("memory", {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}),
+        ("pids", {1: ("pids.max",), 2: ("pids.max",)}),
+    ):
+        limit = memory if controller == "memory" else processes
+        if controller in own:
+            made[controller] = _make(own[controller] / name, 1, settings[1], limit)
+        elif unified is not None and (parent := _delegating(unified, controller)) is not None:
+            made[controller] = _make(parent / name, 2, settings[2], limit)
+    return Groups(made["memory"], made["pids"])
+
+
+def _make(path: Path, version: int, files: tuple[str, ...], limit: int) -> Group | None:
+    group = Group(path, version)
+    try:
+        _sweep(path.parent)
+        path.mkdir(exist_ok=True)  # version 2: the second controller finds it made
+        for file in files:
+            if file == files[0] or (path / file).exists():
+                (path / file).write_text("0" if file == "memory.swap.max" else str(limit))
+        return group
+    except OSError:  # not ours to use: the guarantee becomes "best effort", and says so
+        group.remove()
+        return None
+
+
+def parents() -> dict[str, Path]:
+    """Controller -> directory of this process's own group; version 2 under the empty name."""
+    mounts: dict[str, tuple[str, Path]] = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        kind, _, options = rest.split(" ", 2)
+        _, _, _, root, target, *_ = fields.split(" ")
+        if kind == "cgroup2":
+            mounts[""] = (root, Path(target))
+        elif kind == "cgroup":
+            mounts.update({name: (root, Path(target)) for name in options.split(",") if name in ("memory", "pids")})
+    found = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        for name in names.split(","):
+            if name in mounts:
+                top, directory = mounts[name]
+                inner = os.path.relpath(path, top)
+                if not inner.startswith(".."):
+                    found[name] = directory / inner
+    return found
+
+
+def _delegating(own: Path, controller: str) -> Path | None:
+    """Version 2: the nearest group that hands this controller to its children: ours, or the one beside us."""
+    for group in (own, own.parent):
+        control = group / "cgroup.subtree_control"
+        if control.exists() and controller in control.read_text().split() and os.access(group, os.W_OK):
+            return group
+    return None
+
+
+def _owner(pid: int) -> str:
+    return f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{_start_time(pid)}"
+
+
+def _start_time(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups of owners in our pid namespace that no longer live. One that is busy stays."""
+    here = f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-"
+    for entry in os.scandir(parent):
+        if not entry.name.startswith(here):
+            continue
+        pid = entry.name.split("-")[2]
+        try:
+            if entry.name.startswith(_owner(int(pid)) + "-"):
+                continue
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        Group(Path(entry.path), 0).remove(pauses=(0,))
