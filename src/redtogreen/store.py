@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,36 @@ def write_atomic(path: Path, content: bytes, *, durable: bool = False) -> None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
             raise
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder, removed on leaving. What a killed process left behind is removed by the next call."""
+    base = home() / "scratch"
+    with disk_errors(base):
+        base.mkdir(parents=True, exist_ok=True)
+        for stale in base.iterdir():
+            if not _lives(stale.name):
+                shutil.rmtree(stale, ignore_errors=True)  # another process may be removing it too
+        folder = Path(tempfile.mkdtemp(dir=base, prefix=f"{os.getpid()}-{_started(os.getpid())}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _lives(name: str) -> bool:
+    """Whether the process that made a scratch folder still runs; ids are used again, start times are not."""
+    pid, _, rest = name.partition("-")
+    return pid.isdigit() and _started(int(pid)) == rest.partition("-")[0]
+
+
+def _started(pid: int) -> str | None:
+    """Start time of a process in clock ticks since boot, None when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 class BlobStore:
