@@ -1,0 +1,1 @@
+"""Looking through texts: secrets and personal data."""

@@ -1,0 +1,1 @@
+"""Agents at work on tasks, recorded step by step."""

@@ -1,0 +1,144 @@
+"""A recorded run once more: its final workspaces graded again, one of its attempts played again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from redtogreen.errors import UsageError, nearest
+from redtogreen.execution.executors.local import run_jobs
+from redtogreen.grading.patches import grade_patch
+from redtogreen.records import Grade, Task, Trajectory, write_jsonl
+from redtogreen.records.canonical import canonical_trajectory
+from redtogreen.records.grade import REWARDED
+from redtogreen.tasks.files import blobs_of, write_tasks
+from redtogreen.trajectories.collection.collect import collect
+from redtogreen.trajectories.collection.load import AttemptEntry, index_run, load_attempt, load_run
+from redtogreen.trajectories.collection.run_folder import RunFolder
+
+Emit = Callable[[dict[str, Any]], None]
+_UNSHOWN = "\nBinary files "
+
+
+def grade_again(run: Path, on_event: Emit | None = None, *, workers: int | None = None) -> list[Grade]:
+    """The verdict on the recorded final workspace of every attempt, each in a fresh sandbox, in the order of the run.
+
+    Attempts that ended in a failure of the machine keep their outcome. Those whose record does not hold the workspace
+    (a secret was replaced in a file, or a changed file is no text) are `grader_error`, with the reason. `on_event` is
+    told of "grade_finished".
+    """
+    folder = RunFolder.open(run)
+    tasks = {task.task_id: task for task in folder.tasks()}
+    jobs = ((number, tasks[entry.task_id], entry) for number, entry in enumerate(index_run(folder).attempts))
+    grades: dict[int, Grade] = {}
+    work = partial(_grade_one, str(folder.path))
+    for (number, _, entry), result in run_jobs(work, jobs, workers or len(os.sched_getaffinity(0))):
+        if isinstance(result, BaseException):
+            error = f"{type(result).__name__}: {result}"
+            result = Grade(task_id=entry.task_id, outcome="grader_error", error=error)
+        grades[number] = result
+        if on_event is not None:
+            on_event({"event": "grade_finished", "attempt": entry.attempt, "outcome": result.outcome})
+    return [grades[number] for number in sorted(grades)]
+
+
+def _grade_one(run: str, job: tuple[int, Task, AttemptEntry], emit: Emit) -> Grade:
+    _, task, entry = job
+    row = load_attempt(entry)
+    if row.outcome not in REWARDED:
+        error = row.metadata.error or "the attempt was interrupted"
+        return Grade(task_id=task.task_id, outcome=row.outcome or "interrupted", error=error)
+    if reason := why_not_again(row):
+        return Grade(task_id=task.task_id, outcome="grader_error", error=reason)
+    return grade_patch(task, row.final_state.patch, RunFolder(Path(run)).task_blobs)
+
+
+def why_not_again(row: Trajectory) -> str | None:
+    """Why the recorded workspace is not the one that was graded; None when it is."""
+    if row.metadata.redacted_files:
+        return f"secrets were replaced in the record of {', '.join(row.metadata.redacted_files)}"
+    if _UNSHOWN in row.final_state.patch:
+        return "the patch leaves out files that are no text, or too large"
+    return None
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How a replay compares with the attempt it repeats."""
+
+    attempt: str
+    steps: int
+    same: bool
+    outcome: str | None
+    recorded_outcome: str | None
+    differences: list[dict[str, Any]] = field(default_factory=list)
+    """`step` and `what`: the part of the step that came out differently; step 0: the end of the attempt."""
+
+
+def replay(run: Path, attempt: str, out: Path) -> Replay:
+    """Play the recorded actions of an attempt in a fresh sandbox, as a run of its own in `out`.
+
+    `attempt` is an id, a unique ending of one, or a row number from 1. Raises UsageError when there is no such attempt
+    or its record is not complete because secrets were replaced in it.
+    """
+    folder, out = RunFolder.open(run), Path(out).absolute()
+    row = find_attempt(folder, attempt)
+    if row.metadata.redacted_files or "<SECRET:" in repr([step.params for step in row.trajectory]):
+        raise UsageError(
+            f"attempt {row.attempt} cannot be played again: secrets were replaced in its record",
+            "replay an attempt without redactions",
+        )
+    material = out / ".replay"
+    material.mkdir(parents=True, exist_ok=True)
+    write_tasks(material / "task.jsonl", [task for task in folder.tasks() if task.task_id == row.task_id])
+    blobs = blobs_of(material / "task.jsonl").root
+    if not blobs.is_symlink():
+        blobs.symlink_to(folder.task_blobs.root.absolute())
+    write_jsonl(material / "attempt.jsonl", [row])
+    options = {"trajectory": f"{material / 'attempt.jsonl'}#{row.attempt}"}
+    collect(material / "task.jsonl", "replay", out, attempts=1, workers=1, seed=row.metadata.seed or 0, options=options)
+    (*_, played) = load_run(out)
+    differences = list(_differences(row, played))
+    same = not differences and played.outcome == row.outcome
+    return Replay(str(row.attempt), len(played.trajectory), same, played.outcome, row.outcome, differences)
+
+
+def find_attempt(run: RunFolder, name: str) -> Trajectory:
+    """The attempt of an id, a unique ending of one, or a row number from 1. Raises UsageError."""
+    entries = index_run(run).attempts
+    exact = [entry for entry in entries if entry.attempt == name]
+    if not exact and name.isdigit() and 1 <= int(name) <= len(entries):
+        exact = [entries[int(name) - 1]]
+    found = exact or [entry for entry in entries if entry.attempt.endswith(name)]
+    if len(found) == 1:
+        return load_attempt(found[0])
+    if found:
+        raise UsageError(f"{name!r} fits {len(found)} attempts of {run.path}", "give more of the id, or the row number")
+    close = nearest(name, [entry.attempt for entry in entries])
+    raise UsageError(f"{run.path} holds no attempt {name!r}", f"did you mean {close!r}?" if close else None)
+
+
+_COMPARED = ("action", "observation", "feedback", "probe", "tree", "diff")
+
+
+def _differences(recorded: Trajectory, played: Trajectory) -> Iterator[dict[str, Any]]:
+    before, after = (canonical_trajectory(row)["trajectory"] for row in (recorded, played))
+    before = [step for step in before if step["action"] != "other"]
+    for old, new in zip(before, after, strict=False):
+        for part in _COMPARED:
+            if old.get(part) != new.get(part):
+                yield {"step": old["step"], "what": part + _where(old.get(part), new.get(part))}
+    if len(before) != len(after):
+        yield {"step": 0, "what": f"{len(after)} steps instead of {len(before)}"}
+    if recorded.outcome != played.outcome:
+        yield {"step": 0, "what": f"outcome {played.outcome} instead of {recorded.outcome}"}
+
+
+def _where(old: Any, new: Any) -> str:
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        return ""
+    return "." + ", ".join(sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key)))

@@ -1,0 +1,1 @@
+"""Writing down what an agent did and what it saw, while it happens."""
