@@ -24,10 +24,11 @@ from redtogreen.config import ChainSettings, DatasetSettings, TaskSettings, to_t
 from redtogreen.errors import TaskError, UsageError
 
 from redtogreen.store import write_atomic
+from redtogreen.tasks.files import join_tasks
 
 OnEvent = Callable[[dict[str, Any]], None]
 DEMO_PROJECTS = ("shelf", "ledger")
-DEMO_CANDIDATES = 9
+DEMO_CANDIDATES = 7
 """Per project; about six of them turn out to be usable."""
 
 
@@ -70,6 +71,8 @@ def run_chain(settings: ChainSettings, on_event: OnEvent | None = None) -> Chain
     report = ChainReport(out=str(out))
     admitted = _tasks(settings, out / "tasks", report, on_event)
     collect = settings.collect
+    if on_event is not None:
+        on_event({"event": "stage", "name": "attempts", "total": report.admitted * collect.attempts})
     collected = pipeline.collect(
         admitted,
         collect.agent,
@@ -146,6 +149,7 @@ def _keep_settings(settings: ChainSettings, out: Path) -> None:
 def _tasks(settings: ChainSettings, folder: Path, report: ChainReport, on_event: OnEvent | None) -> Path:
     """Candidates of every source, proven, in one tasks file."""
     files = []
+    emit = on_event or (lambda event: None)
     for number, source in enumerate(settings.tasks, 1):
         candidates = folder / f"{number}-{source.source}.jsonl"
         if not candidates.exists():
@@ -162,8 +166,9 @@ def _tasks(settings: ChainSettings, folder: Path, report: ChainReport, on_event:
         files.append(candidates)
     together = folder / "candidates.jsonl"
     if not together.exists():
-        pipeline.join_tasks(files, together)
+        join_tasks(files, together)
     admitted = folder / "admitted.jsonl"
+    emit({"event": "stage", "name": "candidates", "total": sum(source.candidates for source in settings.tasks)})
     proven = pipeline.admit(together, admitted, workers=settings.collect.workers, on_event=on_event)
     report.candidates, report.admitted, report.dropped = proven.candidates, proven.admitted, dict(proven.dropped)
     if not proven.admitted:
@@ -176,9 +181,7 @@ def _clean(settings: ChainSettings, out: Path) -> list[Any]:
     target = out / "cleaned"
     if target.exists():  # written whole or not at all, from a finished run
         return list(pipeline.load_trajectories(target))
-    return pipeline.clean(
-        out / "run", target, recipe=settings.clean.recipe, reward_recipe=settings.reward.recipe
-    ).kept
+    return pipeline.clean(out / "run", target, recipe=settings.clean.recipe, reward_recipe=settings.reward.recipe).kept
 
 
 def _tell(settings: ChainSettings, out: Path, report: ChainReport, scored: int) -> None:

@@ -14,11 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redtogreen.errors import RecordError, TaskError, UsageError, nearest
+from redtogreen.errors import TaskError, UsageError, nearest
 from redtogreen.records import Grade, RowError, Score, Task, Trajectory
 from redtogreen.store import BlobStore
 
@@ -73,20 +73,6 @@ def load_tasks(path: Path | str) -> list[Task]:
     tasks = read_tasks(Path(path))
     _opened[str(blobs_of(Path(path)).root)] = blobs_of(Path(path))
     return tasks
-
-
-def join_tasks(files: Collection[Path], out: Path) -> int:
-    """All tasks of several files in one, with their blobs; returns how many. Ids must differ."""
-    from redtogreen.tasks.files import blobs_of, copy_blobs, write_tasks
-
-    joined: dict[str, Task] = {}
-    for file in files:
-        for task in load_tasks(file):
-            if task.task_id in joined:
-                raise TaskError(f"{file}: task {task.task_id} stands in another file too")
-            joined[task.task_id] = task
-            copy_blobs(task, blobs_of(file), blobs_of(out))
-    return write_tasks(out, joined.values())
 
 
 def find_task(name: str) -> Task:
@@ -268,14 +254,15 @@ def score_input(
     *,
     without: Collection[str] = (),
     out: Path | str | None = None,
-    datasets: Path = Path("datasets"),
+    datasets: Path | str = Path("datasets"),
+    reading: Reading | None = None,
 ) -> list[Score]:
     """Scores of every row of an input; a run folder keeps them in `rewards/<recipe>.parquet`, `out` as JSON lines."""
     from redtogreen.records import write_jsonl
     from redtogreen.trajectories.collection import is_run, keep_scores
 
     loaded = load_recipe(recipe)
-    scores = [score(row, loaded, without=without) for row in load_trajectories(source, datasets)]
+    scores = [score(row, loaded, without=without) for row in load_trajectories(source, datasets, reading)]
     if out is not None:
         write_jsonl(Path(out), scores)
     elif is_run(Path(source)):
@@ -286,8 +273,22 @@ def score_input(
 # Reading what was recorded, wherever it lies
 
 
+@dataclass
+class Reading:
+    """How to read rows that break the schema, and what was met."""
+
+    lenient: bool = False
+    """Move unknown fields to `extra` instead of refusing the row."""
+    go_on: bool = False
+    """Leave broken rows out instead of stopping at the first."""
+    moved: list[str] = field(default_factory=list)
+    """Where unknown fields were moved from."""
+    broken: list[RowError] = field(default_factory=list)
+    """Rows left out."""
+
+
 def open_rows(
-    source: Path | str, datasets: Path | str = Path("datasets"), *, lenient: bool = False
+    source: Path | str, datasets: Path | str = Path("datasets"), reading: Reading | None = None
 ) -> Iterator[tuple[str, int, Trajectory | RowError]]:
     """(place, row number, row) of a run folder, a FILE.jsonl, or a dataset (NAME or NAME/VERSION).
 
@@ -298,12 +299,16 @@ def open_rows(
     from redtogreen.trajectories.collection import is_run, load_run
 
     path = Path(source)
+    reading = reading or Reading()
     if is_run(path):
         yield from ((str(path), number, row) for number, row in enumerate(load_run(path), 1))
     elif path.is_file():
-        yield from ((str(path), number, row) for number, row in read_rows(path, Trajectory, lenient=lenient))
+        yield from (
+            (str(path), number, row)
+            for number, row in read_rows(path, Trajectory, lenient=reading.lenient, moved=reading.moved)
+        )
     elif path.is_dir() and (path / "kept.jsonl").is_file():
-        yield from open_rows(path / "kept.jsonl")
+        yield from open_rows(path / "kept.jsonl", datasets, reading)
     elif path.exists():
         raise UsageError(f"{path} is no run folder", "give a run folder, a dataset, or a FILE.jsonl")
     else:
@@ -318,12 +323,20 @@ def open_rows(
         yield from ((str(source), number, row) for number, row in enumerate(rows, 1))
 
 
-def load_trajectories(source: Path | str, datasets: Path | str = Path("datasets")) -> Iterator[Trajectory]:
-    """Trajectories of a run folder, a FILE.jsonl or a dataset; the first broken line raises its RecordError."""
-    for _, _, row in open_rows(source, datasets):
-        if isinstance(row, RecordError):
+def load_trajectories(
+    source: Path | str, datasets: Path | str = Path("datasets"), reading: Reading | None = None
+) -> Iterator[Trajectory]:
+    """Trajectories of a run folder, a FILE.jsonl or a dataset; the first broken line raises its RecordError.
+
+    With `reading.go_on` broken rows are put into `reading.broken` and the others follow.
+    """
+    for _, _, row in open_rows(source, datasets, reading):
+        if not isinstance(row, RowError):
+            yield row
+        elif reading is not None and reading.go_on:
+            reading.broken.append(row)
+        else:
             raise row
-        yield row
 
 
 # 5. attempts -> kept and dropped, 6. kept attempts -> dataset version, 7. version -> a trainer's files
@@ -335,7 +348,8 @@ def clean(
     *,
     recipe: str = "default",
     reward_recipe: str = "default",
-    datasets: Path = Path("datasets"),
+    datasets: Path | str = Path("datasets"),
+    reading: Reading | None = None,
 ) -> CleaningResult:
     """Pass every row of an input through a cleaning recipe; kept and rejected rows go to the new folder `out`."""
     from redtogreen.data.cleaning import clean as run
@@ -343,7 +357,7 @@ def clean(
 
     rewards = load_recipe(reward_recipe)
     result = run(
-        open_rows(source, datasets),
+        open_rows(source, datasets, reading),
         load_cleaning_recipe(recipe),
         lambda trajectory: score(trajectory, rewards),
         reward_recipe=rewards,

@@ -37,10 +37,18 @@ def encode(record: msgspec.Struct) -> bytes:
     return msgspec.json.encode(record)
 
 
-def decode(line: bytes, kind: type[R], *, file: str = "<memory>", number: int = 1, lenient: bool = False) -> R:
+def decode(
+    line: bytes,
+    kind: type[R],
+    *,
+    file: str = "<memory>",
+    number: int = 1,
+    lenient: bool = False,
+    moved: list[str] | None = None,
+) -> R:
     """One record from one line of JSON.
 
-    `lenient` moves unknown top-level and step fields under `extra` instead of refusing them.
+    `lenient` moves unknown top-level and step fields under `extra` instead of refusing them; `moved` takes their paths.
     Raises RowError (a RecordError) naming file, line, path and the nearest known field.
     """
     try:
@@ -54,21 +62,30 @@ def decode(line: bytes, kind: type[R], *, file: str = "<memory>", number: int = 
     except RecordError as error:
         raise RowError(file, number, "schema", error.message, error.hint) from None
     if lenient:
-        raw = _move_unknown(raw, kind)
+        raw = _move_unknown(raw, kind, "", [] if moved is None else moved)
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
         raise _explain(error, kind, file, number) from None
 
 
-def read_rows(path: Path, kind: type[R], *, lenient: bool = False) -> Iterator[tuple[int, R | RowError]]:
-    """Every non-empty line as (number from 1, record or the error that line holds); one bad line stops nothing."""
+def read_rows(
+    path: Path, kind: type[R], *, lenient: bool = False, moved: list[str] | None = None
+) -> Iterator[tuple[int, R | RowError]]:
+    """Every non-empty line as (number from 1, record or the error that line holds); one bad line stops nothing.
+
+    `moved` takes `FILE:LINE: PATH` of every unknown field that `lenient` moved to `extra`.
+    """
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                yield number, decode(line, kind, file=str(path), number=number, lenient=lenient)
+                paths: list[str] = []
+                record = decode(line, kind, file=str(path), number=number, lenient=lenient, moved=paths)
+                if moved is not None:
+                    moved += [f"{path}:{number}: {name}" for name in paths]
+                yield number, record
             except RowError as error:
                 yield number, error
 
@@ -101,12 +118,14 @@ def write_jsonl(path: Path, records: Iterable[msgspec.Struct]) -> int:
     return count
 
 
-def _move_unknown(raw: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+def _move_unknown(raw: dict[str, Any], kind: type[msgspec.Struct], at: str, moved: list[str]) -> dict[str, Any]:
     known = set(kind.__struct_fields__)
     if "extra" not in known:
         return raw
     extra = dict(raw.get("extra") or {})
-    extra.update({key: value for key, value in raw.items() if key not in known})
+    unknown = {key: value for key, value in raw.items() if key not in known}
+    moved += [at + key for key in unknown]
+    extra.update(unknown)
     kept = {key: value for key, value in raw.items() if key in known}
     if extra:
         kept["extra"] = extra
@@ -114,7 +133,8 @@ def _move_unknown(raw: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, 
         from redtogreen.records.trajectory import Step
 
         kept["trajectory"] = [
-            _move_unknown(step, Step) if isinstance(step, dict) else step for step in kept["trajectory"]
+            _move_unknown(step, Step, f"trajectory[{index}].", moved) if isinstance(step, dict) else step
+            for index, step in enumerate(kept["trajectory"])
         ]
     return kept
 

@@ -1,0 +1,1 @@
+"""Looking at what the chain made: reports now, for people; nothing here decides anything."""

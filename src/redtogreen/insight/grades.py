@@ -1,0 +1,50 @@
+"""A grade as scripts and people read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from redtogreen.errors import UsageError
+from redtogreen.insight.tables import table
+from redtogreen.insight.texts import one_line
+from redtogreen.records import Grade
+
+
+def grade_data(grade: Grade) -> dict[str, Any]:
+    """The documented keys of `grade --json`."""
+    return msgspec.to_builtins(grade)
+
+
+def grade_text(grade: Grade) -> str:
+    """Outcome, tests that do not pass, findings."""
+    counts = Counter(grade.tests.values())
+    lines = [f"{grade.task_id}: {grade.outcome}"]
+    if counts:
+        lines.append("reward tests: " + ", ".join(f"{count} {status}" for status, count in counts.most_common()))
+    if grade.evaluation:
+        passed = sum(status == "passed" for status in grade.evaluation.values())
+        lines.append(f"evaluation tests: {passed} of {len(grade.evaluation)} passed")
+    if grade.error:
+        lines.append(f"error: {one_line(grade.error, 400)}")
+    bad = [(status, name) for name, status in grade.tests.items() if status != "passed"]
+    if bad:
+        lines += ["", table(["status", "test"], bad[:50], left=2, limit=160)]
+        lines += [f"and {len(bad) - 50} more; --json names all"] if len(bad) > 50 else []
+    if grade.findings:
+        rows = [(item.kind, item.status, item.evidence) for item in grade.findings]
+        lines += ["", table(["finding", "status", "evidence"], rows, left=3, limit=100)]
+    return "\n".join(lines)
+
+
+def read_patch(path: Path) -> str:
+    """The text of a patch file. Raises UsageError when it is missing or not UTF-8."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        raise UsageError(f"no patch file at {path}", "write one with: git diff > fix.diff") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"patch {path} is not UTF-8: {error}") from None
