@@ -117,7 +117,7 @@ class Prober:
 
     def _prepared(self, task: Task) -> tuple[Environment, Path, Tree]:
         if self._open is None or self._open[0] != task:
-            lower = checkout(save_tree(grading_tree(task, self.store), self.store), self.store)
+            lower = checkout(save_tree(grading_tree(task, self.store, evaluation=False), self.store), self.store)
             start = load_tree(str(task.start_state.tree), self.store)
             self._open = (task, load_task_environment(task, self.store), lower, start)
         return self._open[1:]
