@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handwritten_bugs import apply_bug, load_bugs
-from redtogreen.pipeline import load_tasks, load_trajectories
+from redtogreen.pipeline import load_trajectories
 from redtogreen.records import Trajectory, views
+from redtogreen.tasks.files import join_tasks
 
 PROJECTS = ["toolz==1.2.0", "boltons==26.2.0", "tomlkit==0.15.2"]
 
@@ -114,35 +116,23 @@ class Measurement:
                 archive.extractall(original.parent, filter="data")
             (original.parent / sdist.name.removesuffix(".tar.gz")).rename(original)
         made = []
+        tests = [name for name in ("tests", f"{project}/tests") if (original / name).exists()]
+        where = [argument for name in tests for argument in ("--tests", name)]
         for bug in bugs:
             broken = original.parent / bug.name
             if not broken.exists():
-                apply_bug(bug, original, broken)
-            out = self.work / "handwritten" / f"{project}-{bug.name}.jsonl"
-            tests = [name for name in ("tests", f"{project}/tests") if (original / name).exists()]
-            where = [argument for name in tests for argument in ("--tests", name)]
+                shutil.copytree(original, broken)
+                apply_bug(bug, broken)
+            out = self.work / "handwritten" / f"{bug.name}.jsonl"
             arguments = ["tasks", "make", "folder", str(broken), *where, "--reference", str(original)]
             self.redtogreen((project, f"make-{bug.name}"), *arguments, "--out", str(out))
-            admitted = out.with_suffix(".admitted.jsonl")
-            self.redtogreen((project, f"admit-{bug.name}"), "tasks", "admit", str(out), "--out", str(admitted))
-            made.append(admitted)
-        return self.merged(project, made)
-
-    def merged(self, project: str, files: list[Path]) -> str:
-        """All admitted hand-written tasks of a project in one file, with their blobs."""
-        from redtogreen.store import BlobStore
-        from redtogreen.tasks.files import blobs_of, write_tasks
-
-        out = self.work / f"{project}.handwritten.jsonl"
-        tasks = []
-        target: BlobStore = blobs_of(out)
-        for file in files:
-            if file.exists():
-                tasks += load_tasks(file)
-                for name in blobs_of(file).names():
-                    target.copy_from(blobs_of(file), name)
-        write_tasks(out, tasks)
-        return out.name
+            made.append(out)
+        together = self.work / f"{project}.handwritten.candidates.jsonl"
+        if not together.exists():
+            join_tasks(made, together)
+        admitted = self.work / f"{project}.handwritten.jsonl"
+        self.redtogreen((project, "admit-handwritten"), "tasks", "admit", str(together), "--out", str(admitted))
+        return admitted.name
 
     def print_admissions(self, admissions: dict[str, dict[str, Any]]) -> None:
         rows, total, admitted = [], 0, 0

@@ -72,6 +72,7 @@ def all_files(root: str, folder: str = "") -> list[str]:
 
 def nearest(root: str, path: str) -> str:
     known = all_files(root)
+    known += sorted({os.path.dirname(other) for other in known} - {""})
     same_name = [other for other in known if os.path.basename(other) == os.path.basename(path)]
     close = same_name[:1] or difflib.get_close_matches(path, known, n=1, cutoff=0.4)
     return f"; the nearest path is {close[0]}" if close else ""
@@ -84,7 +85,7 @@ def read(root: str, path: str) -> tuple[str, str, str]:
         handle = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         raise Refusal(f"no such file: {path}{nearest(root, relative)}") from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
             raise Refusal(f"{path} is a folder; list_files shows what is in it")
@@ -92,7 +93,10 @@ def read(root: str, path: str) -> tuple[str, str, str]:
             raise Refusal(f"{path} is not an ordinary file")
         if status.st_size > MAX_FILE:
             raise Refusal(f"{path} has {status.st_size} bytes, more than {MAX_FILE}")
-        content = file.read(MAX_FILE + 1)
+        with open(handle, "rb", closefd=False) as file:
+            content = file.read(MAX_FILE + 1)
+    finally:
+        os.close(handle)
     try:
         return full, relative, content.decode("utf-8")
     except UnicodeDecodeError:
@@ -178,20 +182,20 @@ def search_symbol(root: str, params: dict) -> dict:
 
 
 def definitions(text: str) -> list[tuple[str, int]]:
-    """Qualified name and line of every function, class and name assigned at the top level."""
+    """Qualified name and line of every function, every class, and every name assigned outside functions."""
     found: list[tuple[str, int]] = []
 
-    def visit(body: list[ast.stmt], prefix: str) -> None:
+    def visit(body: list[ast.stmt], prefix: str, inside: bool = False) -> None:
         for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 found.append((prefix + node.name, node.lineno))
-                visit(node.body, f"{prefix}{node.name}.")
-            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                visit(node.body, f"{prefix}{node.name}.", not isinstance(node, ast.ClassDef))
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and not inside:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 found.extend((prefix + name.id, node.lineno) for name in targets if isinstance(name, ast.Name))
             elif isinstance(node, ast.If | ast.Try | ast.With):
                 for part in ("body", "orelse", "finalbody"):
-                    visit(getattr(node, part, []), prefix)
+                    visit(getattr(node, part, []), prefix, inside)
 
     visit(ast.parse(text).body, "")
     return found

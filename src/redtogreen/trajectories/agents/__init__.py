@@ -1,0 +1,1 @@
+"""Agents that ship with redtogreen: program repair without a model, and scripted ones."""

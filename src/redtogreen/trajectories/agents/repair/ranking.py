@@ -1,0 +1,179 @@
+"""Which suggestion first: place x template x naturalness x failure, drawn with noise.
+
+score = log(weight of the place) + log(prior of the template) + bonuses + NATURAL x bits of naturalness gained.
+Priors follow what studies of one-statement fixes found to be common (ManySStuBs4J, Karampatsis & Sutton 2020):
+wrong identifiers, wrong or missing arguments, literals, operators, conditions too weak or too strong.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from redtogreen.trajectories.agents.repair.candidates import sound, suggestions_for
+from redtogreen.trajectories.agents.repair.failure import Hints
+from redtogreen.trajectories.agents.repair.localise import Place
+from redtogreen.trajectories.agents.repair.naturalness import Naturalness, tokens_of
+from redtogreen.trajectories.agents.repair.project import collect
+from redtogreen.trajectories.agents.repair.reading import Function, Reading
+from redtogreen.trajectories.agents.repair.suggestions import Suggestion
+
+NATURAL = 0.12
+"""Weight of one bit of naturalness."""
+BONUS = 0.8
+UNSEEN = 0.05
+"""Weight of a line that no failing test executed, as a share of its function's best line."""
+
+PRIORS = {
+    "comparison": 0.0, "negation": 0.0, "connective": -0.3, "operand_dropped": -0.8, "none_check": -0.8,
+    "condition_strengthened": -0.6, "conditional_value": -0.4, "type_check": -0.6,
+    "arithmetic": 0.0, "operands_exchanged": -0.6, "augmented": -0.8, "off_by_one": 0.0, "flag": 0.0,
+    "constant_for_name": -0.7,
+    "number": 0.0, "none_value": -1.2, "sign": -0.8, "text": -0.8, "slice": -0.4, "index": 0.0,
+    "variable": 0.2, "target": -1.0, "function": -0.2, "attribute": -0.1, "call_dropped": -0.8,
+    "arguments_exchanged": 0.0, "argument_dropped": -1.0, "argument_added": 0.0, "keyword_value": 0.0,
+    "wrapped": -1.0, "member": -1.2, "self_or_not": -0.5,
+    "returned": 0.3, "other_returned": -0.2, "return_added": 0.0, "jump": 0.0, "jump_added": -0.5, "yielded": -0.5,
+    "removed": -1.0, "unguarded": -0.8, "order": -0.4, "depth": -0.3, "elif": -0.5, "exception": -0.2,
+    "guard": -0.7, "guarded": -1.0, "missing_statement": -0.3, "initialised": 0.0, "counted": -0.3,
+    "twin": 0.0, "default": -0.2,
+}  # fmt: skip
+"""Natural logarithms; only differences count."""
+
+_CONDITIONS = ("comparison", "negation", "connective", "operand_dropped", "none_check", "condition_strengthened")
+_LENGTHS = ("slice", "index", "off_by_one", "comparison", "number")
+FITS: dict[str, dict[str, float]] = {
+    "off_by_one": dict.fromkeys(_LENGTHS, 0.8) | {"arithmetic": 0.4, "counted": 0.4},
+    "negated": dict.fromkeys(_CONDITIONS, 0.6) | {"flag": 0.6, "other_returned": 0.3, "returned": 0.2},
+    "none": {"returned": 1.2, "return_added": 1.2, "other_returned": 0.6, "guard": 0.4, "none_check": 0.4, "jump": 0.2},
+    "longer": dict.fromkeys((*_LENGTHS, *_CONDITIONS), 0.3) | {"guarded": 0.4, "jump_added": 0.4},
+    "shorter": dict.fromkeys((*_LENGTHS, *_CONDITIONS), 0.3) | {"missing_statement": 0.4, "counted": 0.4, "jump": 0.3},
+    "order": {"arguments_exchanged": 0.8, "operands_exchanged": 0.8, "order": 0.6, "arithmetic": 0.4, "sign": 0.6,
+              "slice": 0.4, "function": 0.3, "wrapped": 0.3, "flag": 0.3},
+    "text": {"text": 0.8, "slice": 0.2, "attribute": 0.2},
+    "type": {"wrapped": 0.8, "call_dropped": 0.6, "function": 0.4, "guard": 0.4, "type_check": 0.4, "variable": 0.2},
+    "arguments": {"argument_added": 1.2, "argument_dropped": 1.0, "function": 0.3, "arguments_exchanged": 0.3},
+    "attribute": {"attribute": 0.8, "initialised": 1.0, "none_check": 0.5, "guard": 0.5, "missing_statement": 0.4},
+    "name": {"variable": 1.0, "initialised": 1.0, "missing_statement": 0.8, "depth": 0.5, "self_or_not": 0.6},
+    "key": {"wrapped": 0.5, "exception": 0.9, "guarded": 0.8, "variable": 0.3, "guard": 0.3, "comparison": 0.3},
+    "index": dict.fromkeys(_LENGTHS, 0.4) | {"exception": 0.8, "guard": 0.6, "guarded": 0.4},
+    "endless": {"counted": 1.0, "jump": 0.6, "jump_added": 0.8, "arithmetic": 0.5, "augmented": 0.6, "comparison": 0.4,
+                "missing_statement": 0.4, "variable": 0.3},
+    "not_raised": dict.fromkeys(_CONDITIONS, 0.6) | {"missing_statement": 0.5, "exception": 0.6, "jump": 0.3},
+    "raised": dict.fromkeys(_CONDITIONS, 0.2) | {"exception": 0.5, "guard": 0.3},
+    "value": {},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A suggestion with its score."""
+
+    suggestion: Suggestion
+    function: Function
+    score: float
+    gain: float
+    """Bits by which it makes the code more natural."""
+
+
+class Ranking:
+    """Candidates of the functions read so far, best first; what was tried is not offered again."""
+
+    def __init__(self, seed: int, temperature: float):
+        self._seed, self._temperature = seed, temperature
+        self._tried: set[tuple[str, tuple[str, ...], int, int]] = set()
+        self._line_tries: Counter[tuple[str, int]] = Counter()
+        self._template_tries: Counter[tuple[str, str]] = Counter()
+        self._candidates: list[Candidate] = []
+
+    def build(self, reading: Reading, paths: Iterable[str], places: Iterable[Place], hints: Hints, most: int) -> None:
+        """Score every suggestion for the `most` most suspicious functions that were read, in the files `paths`."""
+        weights = {(place.path, place.line): place.weight for place in places}
+        functions = [function for path in sorted(paths) for function in reading.functions(path)]
+        project = collect(functions, reading.outlines.values())
+        lines = [line for path in sorted(paths) for line in reading.lines.get(path, {}).values()]
+        model = Naturalness(lines)
+        typical = self._typical(model, lines)
+        ordered = sorted(functions, key=lambda each: (-_suspicion(each, weights), each.path, each.first))
+        self._candidates = []
+        for function in ordered[:most]:
+            if _suspicion(function, weights) > 0:
+                self._candidates += self._scored(function, functions, project, hints, weights, model, typical)
+        self._candidates.sort(key=lambda each: (-each.score, each.suggestion.first, each.suggestion.new))
+
+    def _typical(self, model: Naturalness, lines: list[str]) -> float:
+        """Bits of a usual token here."""
+        sample = [line for line in lines if line.strip()][:400]
+        tokens = sum(len(tokens_of(line)) for line in sample)
+        return model.bits(sample) / max(tokens, 1)
+
+    def _scored(self, function, functions, project, hints, weights, model, typical) -> list[Candidate]:
+        lines = frozenset(line for path, line in weights if path == function.path)
+        found = list(suggestions_for(function, functions, project, hints, lines))
+        crowd = Counter((each.template, each.at) for each in found)
+        best = max(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
+        result = []
+        for each in found:
+            place = weights.get((function.path, each.at), best * UNSEEN)
+            if each.template == "default":
+                place = best * 0.5
+            old = list(function.lines[each.first - function.first : each.last - function.first + 1])
+            extra = sum(len(tokens_of(line)) for line in each.new) - sum(len(tokens_of(line)) for line in old)
+            # Two bits a token more than usual, so that growing the code must be worth it.
+            gain = max(-9.0, min(9.0, model.gain(old, list(each.new)) + 0.9 * typical * extra))
+            score = math.log(max(place, 1e-9)) + PRIORS[each.template] + BONUS * each.bonus + NATURAL * gain
+            score += sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
+            score -= 0.4 * math.log(crowd[each.template, each.at])
+            score += self._noise(function, each)
+            result.append(Candidate(each, function, score, gain))
+        return result
+
+    def _noise(self, function: Function, suggestion: Suggestion) -> float:
+        """Gumbel noise, drawn per function, per template and per suggestion from the seed alone."""
+        parts = (
+            (0.8, (function.path, function.name)),
+            (0.6, (function.path, suggestion.at)),
+            (0.5, (suggestion.template,)),
+            (0.3, (suggestion.path, suggestion.first, suggestion.new)),
+        )
+        return self._temperature * sum(weight * _gumbel(f"{self._seed}:{key!r}") for weight, key in parts)
+
+    def next(self) -> Candidate | None:
+        """The best candidate that was not tried; lines and templates that were tried in vain fall back."""
+        best: Candidate | None = None
+        best_score = -math.inf
+        for each in self._candidates:
+            if each.score <= best_score:
+                break
+            suggestion = each.suggestion
+            if (suggestion.path, suggestion.new, suggestion.first, suggestion.last) in self._tried:
+                continue
+            score = each.score - 0.5 * self._line_tries[suggestion.path, suggestion.at]
+            score -= 0.35 * self._template_tries[function_key(each), suggestion.template]
+            if score > best_score and sound(each.function, suggestion):
+                best, best_score = each, score
+        if best is not None:
+            suggestion = best.suggestion
+            self._tried.add((suggestion.path, suggestion.new, suggestion.first, suggestion.last))
+            self._line_tries[suggestion.path, suggestion.at] += 1
+            self._template_tries[function_key(best), suggestion.template] += 1
+        return best
+
+    def top(self, count: int) -> list[Candidate]:
+        return self._candidates[:count]
+
+
+def function_key(candidate: Candidate) -> str:
+    return f"{candidate.function.path}:{candidate.function.name}"
+
+
+def _suspicion(function: Function, weights: Mapping[tuple[str, int], float]) -> float:
+    return sum(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
+
+
+def _gumbel(key: str) -> float:
+    draw = random.Random(key).random()
+    return -math.log(-math.log(min(max(draw, 1e-9), 1 - 1e-9)))
