@@ -1,6 +1,6 @@
-"""The whole chain on real sdists: admitted share, attempts by outcome, solve rates, against a control and hand-written bugs.
+"""The whole chain on real sdists: admitted share, outcomes, solve rates, beside a control and hand-written bugs.
 
-    python -m benchmarks.real_input [--candidates 40] [--attempts 3] [--seed 0] [--work DIR] [--projects toolz==1.2.0 ...]
+    python -m benchmarks.real_input [--candidates 40] [--attempts 3] [--seed 0] [--work DIR] [--projects toolz==1.2.0]
 
 Downloads each sdist with pip, then runs the commands a user would type, reads their `--json` and the stored
 trajectories, and prints the tables. The control is the same agent with its ranking of places shuffled. The

@@ -11,7 +11,10 @@ Every stage is skipped or continued when the folder already holds it. Dataset ve
 
 from __future__ import annotations
 
-import msgspec
+import os
+import shutil
+import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,12 +22,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from redtogreen import pipeline
 from redtogreen.config import ChainSettings, DatasetSettings, TaskSettings, to_toml
 from redtogreen.errors import TaskError, UsageError
-
 from redtogreen.store import write_atomic
-from redtogreen.tasks.files import join_tasks
+from redtogreen.tasks.files import join_tasks, progress_path, read_rejects, read_tasks
 
 OnEvent = Callable[[dict[str, Any]], None]
 DEMO_PROJECTS = ("shelf", "ledger")
@@ -136,8 +140,6 @@ def _keep_settings(settings: ChainSettings, out: Path) -> None:
         return
     if file.read_text("utf-8") == text:
         return
-    import tomllib
-
     kept, asked = tomllib.loads(file.read_text("utf-8")), msgspec.to_builtins(settings)
     names = sorted(name for name in asked if kept.get(name) != tomllib.loads(text).get(name))
     raise UsageError(
@@ -169,11 +171,14 @@ def _tasks(settings: ChainSettings, folder: Path, report: ChainReport, on_event:
         join_tasks(files, together)
     admitted = folder / "admitted.jsonl"
     emit({"event": "stage", "name": "candidates", "total": sum(source.candidates for source in settings.tasks)})
-    proven = pipeline.admit(together, admitted, workers=settings.collect.workers, on_event=on_event)
-    report.candidates, report.admitted, report.dropped = proven.candidates, proven.admitted, dict(proven.dropped)
-    if not proven.admitted:
-        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(proven.dropped.items()))
-        raise TaskError(f"none of {proven.candidates} candidates was admitted: {reasons}", f"see {folder}")
+    if not admitted.exists() or progress_path(admitted).exists():
+        pipeline.admit(together, admitted, workers=settings.collect.workers, on_event=on_event)
+    report.admitted = len(read_tasks(admitted))
+    report.dropped = dict(Counter(reject.reason for reject in read_rejects(admitted)))
+    report.candidates = report.admitted + sum(report.dropped.values())
+    if not report.admitted:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items()))
+        raise TaskError(f"none of {report.candidates} candidates was admitted: {reasons}", f"see {folder}")
     return admitted
 
 
@@ -216,15 +221,24 @@ def _tell(settings: ChainSettings, out: Path, report: ChainReport, scored: int) 
         f"hash     {report.hash}\n"
         f"report   {report.report}"
     )
-    root = settings.dataset.root
+    root, command = settings.dataset.root, _command()
     parts.append(
         "Type next:\n"
-        f"  redtogreen show {out / 'run'} 1\n"
-        f"  redtogreen dataset show {report.dataset} --datasets {root}\n"
-        f"  redtogreen export trl-sft {report.dataset} --datasets {root} --out {out / 'exported'}\n"
-        "  redtogreen tasks make mutate path/to/your/project --candidates 40 --out tasks.jsonl"
+        f"  {command} show {out / 'run'} 1\n"
+        f"  {command} dataset show {report.dataset} --datasets {root}\n"
+        f"  {command} export trl-sft {report.dataset} --datasets {root} --out {out / 'exported'}\n"
+        f"  {command} tasks make mutate path/to/your/project --candidates 40 --out tasks.jsonl"
     )
     report.text = "\n\n".join(parts)
+
+
+def _command() -> str:
+    """How the program is called from here: by its name when it is on the path, else by where it lies."""
+    if shutil.which("redtogreen"):
+        return "redtogreen"
+    program = Path(sys.executable).parent / "redtogreen"
+    near = os.path.relpath(program)
+    return str(program) if near.startswith("..") else near
 
 
 def _name(source: TaskSettings) -> str:

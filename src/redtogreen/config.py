@@ -1,4 +1,4 @@
-"""run.toml -> typed settings of a whole chain. A flag beats the environment, which beats the file, which beats a default.
+"""run.toml -> typed settings of a whole chain. A flag beats the environment, that the file, that a default.
 
     seed = 0
     out = "runs/first"

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 
 class RedToGreenError(Exception):
-    """Base of all deliberate errors. `message`: what and where; `hint`: what to do next; None when there is no advice."""
+    """Base of all deliberate errors. `message`: what and where; `hint`: what to do next, None: no advice."""
 
     exit_code = 1
 

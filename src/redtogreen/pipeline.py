@@ -55,6 +55,8 @@ def make_tasks(
     """
     from redtogreen.tasks.sources import make_folder_task, make_mutants
 
+    if Path(out).exists():
+        raise UsageError(f"{out} exists already", "nothing is overwritten: choose another file with --out")
     if source == "mutate":
         return make_mutants(Path(path), Path(out), candidates=candidates, seed=seed)
     if source == "folder":
@@ -71,6 +73,11 @@ def load_tasks(path: Path | str) -> list[Task]:
     from redtogreen.tasks.files import blobs_of, read_tasks
 
     tasks = read_tasks(Path(path))
+    if tasks and not blobs_of(Path(path)).root.is_dir():
+        raise TaskError(
+            f"{blobs_of(Path(path)).root} is missing: it holds the files of the tasks in {path}",
+            "keep NAME.blobs/ beside NAME.jsonl when you move or copy a tasks file",
+        )
     _opened[str(blobs_of(Path(path)).root)] = blobs_of(Path(path))
     return tasks
 
@@ -126,7 +133,10 @@ def admit(
 ) -> AdmitReport:
     """Prove candidates in fresh sandboxes; the proven ones go to `out`, the others beside it with reasons."""
     from redtogreen.tasks.admission import admit as prove
+    from redtogreen.tasks.files import progress_path
 
+    if Path(out).exists() and not progress_path(Path(out)).exists():
+        raise UsageError(f"{out} exists already", "nothing is overwritten: choose another file with --out")
     return prove(Path(tasks), Path(out), workers=workers, on_event=on_event)
 
 

@@ -1,6 +1,6 @@
 """Every contract on one page. Implementations need not inherit from these classes.
 
-    sandbox       runs foreign code                  execution/sandboxes/contract.py (standard library only, so it lives there)
+    sandbox       runs foreign code                  execution/sandboxes/contract.py, for it needs nothing of ours
     agent         works on a task                    `Agent`, given a `Workspace`, made by an `AgentFactory`
     reward        one named number of a trajectory   `RewardComponent`
     filter        keeps or drops trajectories        `CleaningRule`

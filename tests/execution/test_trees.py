@@ -96,7 +96,7 @@ def test_a_difference_leads_from_one_tree_to_the_other(tmp_path_factory, old: di
     base = tmp_path_factory.mktemp("trees")
     store = BlobStore(base / "blobs")
     trees = []
-    for name, files in (("old", old), ("new", new)):
+    for files in (old, new):
         changes = {path: FileChange("file", text.encode()) for path, text in files.items()}
         trees.append(apply_changes(type_of_empty(), changes, store))
     assert apply_changes(trees[0], difference(*trees, store), store) == trees[1]
@@ -168,3 +168,9 @@ def test_missing_and_damaged_blobs_are_named(store: BlobStore) -> None:
 )
 def test_patterns(path: str, patterns: list[str], expected: bool) -> None:
     assert matches(path, patterns) is expected
+
+
+@pytest.mark.parametrize("content", [b"no tree", b'{"a": 1}', b'{"../x": ["file", "sha256:0"]}', b"\xff"])
+def test_a_blob_that_is_no_tree_is_named(store: BlobStore, content: bytes) -> None:
+    with pytest.raises(RecordError):
+        load_tree(store.put(content), store)

@@ -34,7 +34,9 @@ def trajectory(seconds: float, started: str, text: str) -> Trajectory:
 
 def test_durations_clock_times_addresses_and_temporary_paths_do_not_count() -> None:
     first = trajectory(1.5, "2026-01-01T00:00:00Z", "2 passed in 0.31s <A object at 0x7f00aa11bb22> /tmp/tmpab12cd_x/f")
-    second = trajectory(9.0, "2027-01-01T00:00:00Z", "2 passed in 12.02s <A object at 0x7fffaa11bb33> /tmp/tmpzz99qq_y/f")
+    second = trajectory(
+        9.0, "2027-01-01T00:00:00Z", "2 passed in 12.02s <A object at 0x7fffaa11bb33> /tmp/tmpzz99qq_y/f"
+    )
     assert canonical_json(canonical_trajectory(first)) == canonical_json(canonical_trajectory(second))
 
 

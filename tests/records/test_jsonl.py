@@ -197,3 +197,25 @@ def test_any_params_and_texts_survive_a_round_trip(params: dict, text: str) -> N
     line = encode(trajectory)
     assert b"\n" not in line
     assert decode(line, Trajectory) == trajectory
+
+
+@pytest.mark.parametrize("line", [b"[" * 200_000, b'{"a":' * 100_000])
+def test_endless_nesting_is_one_bad_line(line: bytes) -> None:
+    with pytest.raises(RowError, match="nested too deeply|not valid JSON"):
+        decode(line, Trajectory)
+
+
+@pytest.mark.parametrize("limits", [{"seconds": 1e308}, {"seconds": -1}, {"steps": 0}, {"memory": "lots"}])
+def test_limits_nobody_could_keep_are_refused_on_reading(limits: dict) -> None:
+    task = {
+        "task_id": "a/b/c",
+        "kind": "fix",
+        "source": "mutate",
+        "task_desc": "",
+        "provenance": {"project": "a"},
+        "start_state": {"files": []},
+        "tests": {},
+        "limits": limits,
+    }
+    with pytest.raises(RowError, match="limits"):
+        decode(json.dumps(task).encode(), Task)

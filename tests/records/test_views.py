@@ -29,7 +29,13 @@ def test_applied_is_found_in_feedback_or_observation() -> None:
 
 @pytest.mark.parametrize(
     "cmd, expected",
-    [("python -m pytest -q", True), ("pytest tests", True), ("tox -e py", True), ("ls", False), ("cat pytest_x", False)],
+    [
+        ("python -m pytest -q", True),
+        ("pytest tests", True),
+        ("tox -e py", True),
+        ("ls", False),
+        ("cat pytest_x", False),
+    ],
 )
 def test_a_test_run_may_arrive_as_a_command(cmd: str, expected: bool) -> None:
     assert is_test_run(step("run_command", params={"cmd": cmd})) is expected

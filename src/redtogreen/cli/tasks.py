@@ -163,7 +163,8 @@ def _tell_made(report, out: Path, as_json: bool) -> None:
     data = {"candidates": report.candidates, "written": report.written, "dropped": report.dropped, "out": out}
 
     def text() -> str:
-        lines = [f"{report.candidates} candidates, {report.written} written to {out}"]
+        asked = f" ({report.candidates} asked for)" if report.written != report.candidates else ""
+        lines = [f"{report.written} candidates written to {out}{asked}"]
         if any(report.dropped.values()):
             lines += ["", counts_table("dropped because", report.dropped)]
         return "\n".join(lines)

@@ -82,7 +82,10 @@ def save_tree(tree: Tree, store: BlobStore) -> str:
 
 def load_tree(name: str, store: BlobStore) -> Tree:
     """The tree of a hash. Raises RecordError when a manifest is missing or names paths outside the tree."""
-    raw = msgspec.json.decode(store.get(name), type=dict[str, tuple[str, str]])
+    try:
+        raw = msgspec.json.decode(store.get(name), type=dict[str, tuple[str, str]])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RecordError(f"blob {name} is no tree: {error}", "restore it from a copy") from None
     for path in raw:
         check_path(path)
     return Tree({path: Entry(mode, blob) for path, (mode, blob) in raw.items()})

@@ -55,6 +55,8 @@ def decode(
         raw = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RowError(file, number, "", f"not valid JSON: {error}", "each line must hold one JSON object") from None
+    except RecursionError:
+        raise RowError(file, number, "", "nested too deeply to be read", None) from None
     if not isinstance(raw, dict):
         raise RowError(file, number, "", f"expected an object, found {type(raw).__name__}", None)
     try:

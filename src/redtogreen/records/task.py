@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from redtogreen.records.base import SCHEMA, Record
 
@@ -67,10 +67,10 @@ class TestSets(Record, kw_only=True):
 class Limits(Record, kw_only=True):
     """What one attempt may use."""
 
-    steps: int = 30
-    seconds: float = 600.0
-    """Wall clock of the whole attempt."""
-    memory: str = "512M"
+    steps: Annotated[int, Meta(ge=1, le=100_000)] = 30
+    seconds: Annotated[float, Meta(gt=0, le=604_800)] = 600.0
+    """Wall clock of the whole attempt, at most a week."""
+    memory: Annotated[str, Meta(pattern=r"^\d{1,9}(\.\d{1,3})?\s*[KMGTkmgt]?(i?B)?$")] = "512M"
     """Of all processes of the sandbox together."""
     actions: list[str] | None = None
     """Allowed action names; None: all."""

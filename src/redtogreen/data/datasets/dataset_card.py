@@ -90,7 +90,7 @@ def _body(manifest: Manifest) -> str:
         "(relative to the datasets folder).",
         "",
         "```",
-        f"redtogreen dataset rebuild {manifest.ref}",
+        f"redtogreen dataset rebuild {manifest.ref} --datasets PATH/OF/DATASETS",
         "```",
         "",
     ]

@@ -135,7 +135,8 @@ def search_text(root: str, params: dict) -> dict:
         pattern = re.compile(params["pattern"] if params.get("regex") else re.escape(params["pattern"]))
     except re.error as error:
         raise Refusal(f"not a regular expression: {error}") from None
-    matches, count = [], 0
+    matches: list[str] = []
+    count = 0
     for path in chosen(root, params.get("path")):
         try:
             text = read(root, path)[2]
@@ -165,7 +166,8 @@ def chosen(root: str, path: str | None) -> list[str]:
 
 def search_symbol(root: str, params: dict) -> dict:
     keyword, several = params["keyword"], params.get("file") is None
-    matches, count = [], 0
+    matches: list[str] = []
+    count = 0
     for path in chosen(root, params.get("file")):
         if not path.endswith((".py", ".pyi")):
             continue

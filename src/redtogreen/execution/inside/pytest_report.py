@@ -18,7 +18,7 @@ NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 class Recorder:
     """Selects, orders and reports the tests of one run."""
 
-    def __init__(self, channel: Channel, request: dict, spectrum: object | None):
+    def __init__(self, channel: Channel, request: dict, spectrum: Any | None):
         self.statuses: dict[str, str] = {}
         self.interrupted = False
         self._channel = channel

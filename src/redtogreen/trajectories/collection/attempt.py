@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import signal
 import threading
 import time
@@ -36,6 +37,8 @@ from redtogreen.trajectories.recording.redaction import Redactor
 
 Emit = Callable[[dict[str, Any]], None]
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+SWALLOWED = 10
+"""Times an agent may catch the end of its time and go on before its process is ended."""
 COMMAND_SECONDS = 60.0
 """Wall clock of one command an agent runs."""
 
@@ -203,7 +206,7 @@ def _run_agent(agent: Agent, workspace: RecordingWorkspace, course: _Course) -> 
         workspace.end(ended.ending)
     except ModelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # whatever an agent raises is its own
         if workspace.failure is None:  # the agent's own fault; what it did is judged all the same
             course.agent_error = _said(error)
             workspace.end("stopped")
@@ -219,11 +222,18 @@ def _deadline(workspace: RecordingWorkspace) -> Iterator[None]:
         yield
         return
 
+    swallowed = 0
+
     def late(number: int, frame: Any) -> None:
+        nonlocal swallowed
         left = workspace.seconds_left
         if left > 0 or workspace.busy:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))
         else:
+            swallowed += 1
+            if swallowed > SWALLOWED:  # it will never come back: the attempt is lost with this process
+                os._exit(70)
+            signal.setitimer(signal.ITIMER_REAL, 1.0)
             raise workspace.end("limit_seconds")
 
     before = signal.signal(signal.SIGALRM, late)
@@ -305,4 +315,5 @@ def _stop_for_full_disk(error: BaseException) -> None:
 
 
 def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {getattr(error, 'message', error)}"
+    said = f"{type(error).__name__}: {getattr(error, 'message', error)}"
+    return said.encode("utf-8", "backslashreplace").decode()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from redtogreen.records import Score, Task, Trajectory
 from redtogreen.records.grade import REWARDED
+from redtogreen.store import scratch
 from redtogreen.trajectories.collection.collect import Emit, collect
 from redtogreen.trajectories.collection.load import load_run
 from redtogreen.trajectories.collection.run_folder import RunFolder
@@ -35,11 +35,12 @@ def evaluate(
 
     Returns `checkpoint`, `reward` (mean over the attempts that have one, None without a scorer), `completion` (share in
     [0, 1] of the attempts that completed their task, None when no task can measure it), `n` (attempts counted for it),
-    `interval` (95 %, Wilson) and `machine_failures` (attempts that count for nothing). `out` keeps the run; without it
+    `interval` (95 %, Wilson), `machine_failures` (attempts that count for nothing) and `unmeasured` (attempts at tasks
+    that hold no evaluation tests). `out` keeps the run; without it
     the run is thrown away. Raises as `collect`.
     """
-    with tempfile.TemporaryDirectory(prefix="redtogreen-evaluate-") as temporary:
-        run = Path(temporary) / "run" if out is None else out
+    with scratch() as temporary:
+        run = temporary / "run" if out is None else out
         collect(
             tasks,
             agent,
@@ -60,7 +61,7 @@ def summarize(run: Path) -> dict[str, Any]:
     by_id = {task.task_id: task for task in RunFolder.open(run).tasks()}
     rewards: list[float] = []
     done: list[bool] = []
-    failures = 0
+    failures = unmeasured = 0
     for row in load_run(run):
         if row.outcome not in REWARDED:
             failures += 1
@@ -68,7 +69,9 @@ def summarize(run: Path) -> dict[str, Any]:
         if row.reward is not None:
             rewards.append(row.reward)
         completed = completion(by_id[row.task_id], row)
-        if completed is not None:
+        if completed is None:
+            unmeasured += 1
+        else:
             done.append(completed)
     count = len(done)
     return {
@@ -77,6 +80,7 @@ def summarize(run: Path) -> dict[str, Any]:
         "n": count,
         "interval": list(wilson(sum(done), count)) if count else None,
         "machine_failures": failures,
+        "unmeasured": unmeasured,
     }
 
 

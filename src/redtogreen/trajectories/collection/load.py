@@ -39,6 +39,9 @@ class AttemptEntry:
         return self.task_id, self.index, self.retry, self.attempt
 
 
+_EVENTS = ("attempt_started", "step", "attempt_finished", "attempt_interrupted")
+
+
 @dataclass
 class RunIndex:
     """All attempts of a run, in order of task, index and retry."""
@@ -57,7 +60,11 @@ def index_run(run: RunFolder) -> RunIndex:
     for file in run.journal_files():
         report = JournalReport()
         for place, event in read_records(file, report=report):
-            kind, attempt = event["event"], event["attempt"]
+            kind, attempt = str(event.get("event")), str(event.get("attempt"))
+            stray = kind in ("step", "attempt_finished") and attempt not in found
+            if kind not in _EVENTS or stray:
+                damage.append(f"{file}: record {place[1]} is {kind!r} of {attempt!r}, which nothing started")
+                continue
             if kind == "attempt_started":
                 found[attempt] = AttemptEntry(attempt, event["task_id"], event["index"], event["retry"], file)
             elif kind == "attempt_interrupted":

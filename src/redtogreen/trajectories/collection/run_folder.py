@@ -91,6 +91,11 @@ class RunFolder:
         rows = read_tasks(tasks)
         if not rows:
             raise UsageError(f"{tasks} holds no tasks", "admit some with: redtogreen tasks admit F.jsonl --out G.jsonl")
+        if unproven := [row.task_id for row in rows if row.environment is None]:
+            raise UsageError(
+                f"{len(unproven)} of {len(rows)} tasks in {tasks} are not admitted yet, for example {unproven[0]}",
+                f"prove them first with: redtogreen tasks admit {tasks} --out G.jsonl",
+            )
         with disk_errors(self.path):
             target = _Linking(self.task_blobs.root)
             for row in rows:

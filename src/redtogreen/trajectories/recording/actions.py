@@ -46,6 +46,8 @@ class Actions:
 
     def __init__(self, sandbox: Sandbox, task: TaskView):
         self._sandbox, self._task = sandbox, task
+        self.seconds_left = task.limits.seconds
+        """Wall clock the attempt still has; no action gets more."""
 
     def perform(self, action: str, params: Mapping[str, Any]) -> ActionResult:
         """Carry out one canonical action. What is wrong with the request is answered with status `error`.
@@ -65,6 +67,8 @@ class Actions:
         try:
             answer = json.loads(process.report)
         except ValueError:
+            if process.exit_code in (126, 127) and self._starts():
+                return _error(f"{action} cannot be carried out: {_clean(process.stderr.text).strip()[-500:]}")
             if process.exit_code in (126, 127):
                 raise SandboxError(
                     f"the program for file actions does not start in the sandbox: {process.stderr.text[-500:]}",
@@ -80,7 +84,7 @@ class Actions:
         return ActionResult(answer, feedback)
 
     def _run_command(self, action: str, params: Mapping[str, Any]) -> ActionResult:
-        seconds = float(params.get("seconds") or COMMAND_SECONDS)
+        seconds = self._within(params.get("seconds") or COMMAND_SECONDS)
         process = self._run(["/bin/sh", "-c", params["cmd"]], seconds)
         texts = {"stdout_tail": _clean(process.stdout.text), "stderr_tail": _clean(process.stderr.text)}
         observation: dict[str, Any] = {"exit_code": process.exit_code}
@@ -103,7 +107,7 @@ class Actions:
         return ActionResult(observation, feedback, _whole(texts))
 
     def _run_test(self, action: str, params: Mapping[str, Any]) -> ActionResult:
-        tests, seconds = params.get("tests"), float(params.get("seconds") or TEST_SECONDS)
+        tests, seconds = params.get("tests"), self._within(params.get("seconds") or TEST_SECONDS)
         run = run_tests(self._sandbox, tests, seconds=seconds, coverage=bool(params.get("coverage")))
         if run.process.verdict == "sandbox":
             raise SandboxError(f"a test run failed in the sandbox: {run.process.stderr.text[-500:]}")
@@ -141,9 +145,15 @@ class Actions:
     def _submit(self, action: str, params: Mapping[str, Any]) -> ActionResult:
         return ActionResult({"submitted": True}, Feedback(status="ok"))
 
+    def _starts(self) -> bool:
+        """Whether the environment's interpreter starts away from the workspace, which a command may have spoilt."""
+        return self._sandbox.run([*PROGRAM[:4], "-c", "pass"], seconds=FILE_SECONDS, cwd="/").exit_code == 0
+
+    def _within(self, seconds: float) -> float:
+        return max(0.1, min(float(seconds), self.seconds_left))
+
     def _run(self, argv: list[str], seconds: float, *, stdin: bytes = b"", report: bool = False) -> ProcessResult:
-        seconds = min(seconds, self._task.limits.seconds)
-        process = self._sandbox.run(argv, stdin=stdin, seconds=seconds, report=report)
+        process = self._sandbox.run(argv, stdin=stdin, seconds=self._within(seconds), report=report)
         if process.verdict == "sandbox":
             raise SandboxError(f"a command could not be carried out: {process.stderr.text.strip()[-500:]}")
         return process

@@ -19,6 +19,8 @@ class Parameters:
     """Whether the action edits files."""
 
 
+MAX_SECONDS = 86_400
+
 PARAMETERS: dict[str, Parameters] = {
     "list_files": Parameters({}, {"path": str, "pattern": str}),
     "search_text": Parameters({"pattern": str}, {"path": str, "regex": bool}),
@@ -50,14 +52,33 @@ def problem_with(action: str, params: Mapping[str, Any]) -> str | None:
         if value is None and name in known.optional:
             continue
         if not _fits(value, names[name]):
+            if names[name] is float and isinstance(value, int | float):
+                return f"parameter {name!r} must be above 0 and at most {MAX_SECONDS}, found {value}"
             return f"parameter {name!r} must be of type {names[name].__name__}, found {type(value).__name__}"
+        if problem := _unusable(name, value):
+            return problem
     missing = [name for name in known.required if name not in params]
     return f"parameter {missing[0]!r} is missing: {takes}" if missing else None
 
 
+MAX_TEXT = 2 * 2**20
+"""Characters one parameter may have."""
+
+
+def _unusable(name: str, value: Any) -> str | None:
+    """What a sandbox could not take: NUL characters and texts without end."""
+    for text in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(text, str):
+            if len(text) > MAX_TEXT:
+                return f"parameter {name!r} has {len(text)} characters, more than {MAX_TEXT}"
+            if "\0" in text and name not in ("content", "new_content", "text"):
+                return f"parameter {name!r} holds a NUL character"
+    return None
+
+
 def _fits(value: Any, kind: type) -> bool:
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_SECONDS
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if kind is list:

@@ -107,6 +107,9 @@ class RecordingWorkspace:
             raise self.end("limit_seconds")
         if stage not in ("plan", "coding"):
             raise AgentError(f"an action's stage is 'plan' or 'coding', not {stage!r}")
+        for what, text in (("action", action), ("call_id", call_id)):
+            if not (isinstance(text, str) or (text is None and what == "call_id")) or not _utf8(text):
+                raise AgentError(f"{what} must be a text that UTF-8 can hold, not {text!r}")
         plain, call = _plain(params, action), None if call is None else _plain(call, "call")
         self.busy = True
         try:
@@ -131,6 +134,7 @@ class RecordingWorkspace:
             observation: dict[str, Any] = {"refused": refusal}
             feedback = Feedback(status="refused")
         else:
+            self._actions.seconds_left = self.seconds_left
             result = self._actions.perform(action, params)
             observation, feedback, whole = result.observation, result.feedback, result.full_texts
             if feedback.compile_error is None and observation.get("parse_errors"):
@@ -209,6 +213,10 @@ class RecordingWorkspace:
     @property
     def redactions(self) -> int:
         return self._redactor.count
+
+
+def _utf8(text: str | None) -> bool:
+    return text is None or text.encode("utf-8", "replace").decode() == text
 
 
 def _plain(value: Mapping[str, Any], what: str) -> dict[str, Any]:
