@@ -84,10 +84,16 @@ def test_cuttable_leaves_out_functions_others_depend_on():
     }
 
 
-def test_cut_takes_decorators_along_and_keeps_every_other_byte():
+def test_cut_leaves_no_hole_at_the_end_of_a_file():
+    """Blank lines where a test stood would tell an agent what was cut."""
+    rest = cut_functions("t.py", b"def test_a():\n    pass\n\n\ndef test_b():\n    pass\n", {"t.py::test_b"})
+    assert rest == b"def test_a():\n    pass\n"
+
+
+def test_cut_takes_decorators_and_the_gap_along_and_keeps_every_other_byte():
     rest = cut_functions("t.py", SOURCE, {"t.py::test_one"})
     start, end = SOURCE.index(b"@pytest.mark"), SOURCE.index(b"\n\n# a note")
-    assert rest == SOURCE[:start] + SOURCE[end:]
+    assert rest == SOURCE[:start] + SOURCE[end:].lstrip(b"\n")
 
 
 def test_cut_leaves_pass_in_an_emptied_class_and_block():

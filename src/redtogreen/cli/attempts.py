@@ -11,6 +11,7 @@ from redtogreen.cli.display import lines_of, open_display
 from redtogreen.cli.failures import keeps
 from redtogreen.cli.options import Display, DisplayKind, Json, Recipe, Seed, TasksFile, Workers, pairs
 from redtogreen.cli.output import emit, say
+from redtogreen.records.grade import REWARDED
 
 Agent = Annotated[str, typer.Option(metavar="NAME", help="Agent: see `redtogreen list agents`.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
@@ -38,7 +39,7 @@ def collect(
     display: Display = DisplayKind.auto,
     as_json: Json = False,
 ) -> None:
-    """Let an agent work on every task and record all of it."""
+    """Let an agent work on every task and record all of it. Exit 3: no attempt could be judged."""
     from redtogreen import pipeline
     from redtogreen.insight.tables import counts_table
 
@@ -66,8 +67,11 @@ def collect(
         as_json,
         lambda: f"{counts_table('outcome', report.outcomes)}\n\n{report.attempts} attempts in {report.run}",
     )
+    if report.outcomes and not set(report.outcomes) & set(REWARDED):
+        say(f"error: no attempt could be judged; see why with: redtogreen show {out} 1")
+        raise typer.Exit(3)
     if not as_json:
-        say(f"next: redtogreen report {report.run}, or redtogreen clean {report.run} --out {report.run}.cleaned")
+        say(f"next: redtogreen report {out}\nnext: redtogreen clean {out} --out {out}.cleaned")
 
 
 def evaluate(

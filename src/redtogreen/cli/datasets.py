@@ -49,7 +49,10 @@ def clean(
 
     def text() -> str:
         rows = [(rule, came, came - left, left) for rule, came, left in result.funnel]
-        return table(["rule", "rows in", "dropped", "rows out"], rows) + "\n\n" + result.summary()
+        parts = [table(["rule", "rows in", "dropped", "rows out"], rows), result.summary()]
+        if result.rejected:
+            parts.append(f"dropped rows lie whole in {out}/rejected, why each went in {out}/verdicts.jsonl")
+        return "\n\n".join(parts)
 
     emit(data, as_json, text)
     if not as_json and result.kept:
@@ -78,6 +81,9 @@ def build(
         return f"{made.ref}: {rows}{again}\n{made.hash}"
 
     emit(data, as_json, text)
+    if not as_json:
+        where = "" if datasets == DEFAULT_DATASETS else f" --datasets {datasets}"
+        say(f"next: redtogreen export trl-sft {made.ref}{where} --out {made.name}-trl")
 
 
 def show(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = False) -> None:

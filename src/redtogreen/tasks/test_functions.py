@@ -80,6 +80,17 @@ def cuttable_units(path: str, source: bytes) -> set[str]:
     }
 
 
+def _close_gap(lines: list[bytes | None], first: int, last: int) -> None:
+    """Take away the blank lines after a cut, or before it at the end of the file: holes would show what was cut."""
+    after = last
+    while after < len(lines) and not (lines[after] or b"").strip():
+        lines[after] = None
+        after += 1
+    while after == len(lines) and first > 0 and not (lines[first - 1] or b"").strip():
+        first -= 1
+        lines[first] = None
+
+
 def cut_functions(path: str, source: bytes, units: Set[str]) -> bytes | None:
     """The test file without these units, decorators included; None when no test is left in it.
 
@@ -107,6 +118,8 @@ def cut_functions(path: str, source: bytes, units: Set[str]) -> bytes | None:
         if emptied and place.node is place.suite[0] and place.suite is not module.body:
             indent = head[: len(head) - len(head.lstrip(b" \t"))]
             lines[first - 1] = indent + b"pass" + (b"\r\n" if head.endswith(b"\r\n") else b"\n")
+        else:
+            _close_gap(lines, first - 1, last)
     rest = b"".join(line for line in lines if line is not None)
     _parse(path, rest)
     return rest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from typing import Any
 
 import pytest
 from pytest_channel import Channel, clean
