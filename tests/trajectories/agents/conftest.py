@@ -14,7 +14,7 @@ from redtogreen.execution.environments import open_workspace
 from redtogreen.grading.workspace import load_workspace
 from redtogreen.protocols import Answer, AttemptEnded
 from redtogreen.records import Step, Task, TaskView
-from redtogreen.trajectories.recording.actions import Actions
+from redtogreen.trajectories.recording.actions import ActionResult, Actions
 
 
 @dataclass
@@ -25,6 +25,10 @@ class Workspace:
     actions: Actions
     steps: list[Step] = field(default_factory=list)
     ending: str = "gave_up"
+    final: ActionResult | None = None
+    """The whole suite after the attempt."""
+    shown: dict[str, Any] = field(default_factory=dict)
+    """The source file after the attempt, as open_file shows it."""
 
     @property
     def steps_left(self) -> int:
@@ -70,7 +74,8 @@ def attempt(material) -> Callable:
                 agent.run(workspace)
             except AttemptEnded as end:
                 workspace.ending = end.ending
-            workspace.final = workspace.actions.perform("run_test", {})  # type: ignore[attr-defined]
+            workspace.final = workspace.actions.perform("run_test", {})
+            workspace.shown = workspace.actions.perform("open_file", {"path": "words/counting.py"}).observation
         return workspace
 
     return run

@@ -65,11 +65,13 @@ def test_equal_settings_give_equal_steps_and_other_seeds_others(material, attemp
 
 
 def test_the_control_ranks_places_at_random(material, attempt):
-    task = material.tasks[0]
-    plain = attempt(task, build(settings(5)), described(task))
-    control = attempt(task, build(settings(5, shuffle_places="yes")), described(task))
-    edits = [[step.params for step in run.steps if step.action == "edit_file"] for run in (plain, control)]
-    assert edits[0] != edits[1]
+    task = material.tasks[1]
+
+    def edits(seed: int, **options: str) -> list:
+        done = attempt(task, build(settings(seed, **options)), described(task))
+        return [step.params for step in done.steps if step.action == "edit_file"]
+
+    assert any(edits(seed) != edits(seed, shuffle_places="yes") for seed in (5, 6, 7))
     places = [Place("a.py", line, 1.0 / line) for line in range(1, 30)]
     dealt = shuffled(places, 1)
     assert sorted(place.weight for place in dealt) == sorted(place.weight for place in places) and dealt != places
@@ -82,8 +84,7 @@ def test_what_does_not_help_is_undone(material, attempt, unpack, tmp_path):
     for seed in range(3):
         done = attempt(task, build(settings(seed)), described(task), steps=12)
         if done.ending == "gave_up":
-            left = done.actions.perform("open_file", {"path": "words/counting.py"}).observation["content"]
-            assert [line[7:] for line in left.split("\n")] == start.split("\n")[:-1]
+            assert [line[7:] for line in done.shown["content"].split("\n")] == start.split("\n")[:-1]
 
 
 def test_a_suite_with_nothing_wrong_is_submitted_as_it_is(material, attempt):

@@ -22,7 +22,7 @@ LINES = [
 def test_what_the_project_writes_is_more_natural():
     model = Naturalness([*LINES, "if value is not None:"])
     assert model.gain(["for index in range(len(rows) + 1):"], ["for index in range(len(rows)):"]) > 0
-    assert model.gain(["self.rows = names"], ["self.rows = rows"]) > -3
+    assert model.gain(["if value == None:"], ["if value is None:"]) > 0
 
 
 def test_the_present_line_is_unlearnt_while_it_is_judged():

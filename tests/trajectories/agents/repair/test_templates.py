@@ -186,7 +186,8 @@ def same(one: str, other: str) -> bool:
 
 
 def test_every_template_has_a_prior_and_a_golden_case():
-    assert {template for template, _, _ in GOLDEN} | {"target", "member", "twin"} == set(PRIORS)
+    golden = {template for template, _, _ in GOLDEN} | {"target", "member", "twin"}
+    assert golden == {template for template in PRIORS if not template.startswith("crash_")}
 
 
 def test_a_twin_lends_its_lines():

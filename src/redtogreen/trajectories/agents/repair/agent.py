@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from redtogreen.protocols import AgentSettings, Workspace
 from redtogreen.trajectories.agents.repair import investigation as look
+from redtogreen.trajectories.agents.repair import tracing
 from redtogreen.trajectories.agents.repair.failure import Hints, hints_of
 from redtogreen.trajectories.agents.repair.localise import Place, places, read_spectrum, words_of
 from redtogreen.trajectories.agents.repair.ranking import Candidate, Ranking
@@ -86,7 +87,21 @@ class Repair:
         spectrum = read_spectrum(outcome.observation)
         self.spectrum = {path: lines for path, lines in spectrum.items() if not look.is_test_file(path)}
         self.failures = [failure for failure in outcome.failures if failure.test in visible] or list(outcome.failures)
+        self._trace(workspace)
         self._rank(read=min(OPENS, max(0, self.bench.steps_left - RESERVE - 6)))
+
+    def _trace(self, workspace: Workspace) -> None:
+        """Note which types the variables of the suspicious files hold while the failing tests run."""
+        allowed = workspace.task.limits.actions
+        if not self.failing or not self.spectrum or (allowed is not None and "run_command" not in allowed):
+            return
+        weights: dict[str, float] = {}
+        for place in self._places(set()):
+            weights[place.path] = weights.get(place.path, 0.0) + place.weight
+        files = sorted(weights, key=lambda path: (-weights[path], path))[:3]
+        cmd = tracing.command(files, self.failing[:3])
+        answer = self.bench.act("run_command", "coding", cmd=cmd, seconds=tracing.SECONDS)
+        self.ranking.observed = tracing.read(answer.observation.get("stdout_tail", ""))
 
     def _rank(self, read: int) -> None:
         """Order the places, read, and score repairs; again whenever the state or the knowledge has changed."""

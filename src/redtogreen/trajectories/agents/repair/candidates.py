@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from redtogreen.trajectories.agents.repair import (
     templates_analogy,
     templates_conditions,
+    templates_crash,
     templates_documented,
     templates_names,
     templates_statements,
@@ -20,6 +21,7 @@ from redtogreen.trajectories.agents.repair.reading import Function
 from redtogreen.trajectories.agents.repair.suggestions import Context, Suggestion
 
 TEMPLATES: tuple[Callable[[Context], Iterator[Suggestion]], ...] = (
+    templates_crash.crash,
     templates_conditions.comparison,
     templates_conditions.negation,
     templates_conditions.connective,
@@ -57,19 +59,20 @@ def suggestions_for(
     project: ProjectWords,
     hints: Hints,
     lines: frozenset[int] | None = None,
+    seen: Mapping[str, set[str]] | None = None,
 ) -> Iterator[Suggestion]:
     """Every suggestion for one function, each text only once. They may still fail to parse: see `sound`.
 
-    `lines`: where failing tests went; None looks everywhere.
+    `lines`: where failing tests went; None looks everywhere. `seen`: variable -> names of types it was seen to hold.
     """
-    context = Context(function, project, hints, lines)
-    seen: set[tuple] = set()
+    context = Context(function, project, hints, lines, seen or {})
+    known: set[tuple] = set()
     for suggestion in _every(context, functions):
         if lines is not None and suggestion.at not in lines and suggestion.template != "default":
             continue
         key = (suggestion.first, suggestion.last, suggestion.new)
-        if key not in seen and not _same(function, suggestion):
-            seen.add(key)
+        if key not in known and not _same(function, suggestion):
+            known.add(key)
             yield suggestion
 
 

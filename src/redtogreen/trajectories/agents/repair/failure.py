@@ -29,23 +29,39 @@ class Failure:
         return self.exception, text[:300]
 
 
+@dataclass(frozen=True)
+class Crash:
+    """A place where code, not an assertion of a test, raised."""
+
+    path: str
+    line: int
+    exception: str
+    message: str
+
+
 @dataclass
 class Hints:
     """What the failures of a task say about the bug. Weights are natural logarithms added to a template's prior."""
 
     kinds: set[str] = field(default_factory=set)
-    """Any of: none, off_by_one, negated, longer, shorter, order, text, type, value, arguments, attribute, name, key,
-    index, endless, not_raised, raised, wrong_exception."""
+    """Any of: none, off_by_one, negated, longer, shorter, order, text, type, amount, value, arguments, attribute, name,
+    key, index, endless, not_raised, raised."""
     names: set[str] = field(default_factory=set)
     """Identifiers the messages name."""
     words: set[str] = field(default_factory=set)
     """Words of messages and test sources, lower case."""
     texts: list[tuple[str, str]] = field(default_factory=list)
     """(what came, what was expected) for texts."""
+    amounts: list[tuple[float, float]] = field(default_factory=list)
+    """(what came, what was expected) for numbers, also inside collections."""
+    wanted: set[str] = field(default_factory=set)
+    """Type names of the values the tests compared a whole result with."""
     numbers: set[int] = field(default_factory=set)
     """Whole numbers expected by the tests."""
     exceptions: set[str] = field(default_factory=set)
     """Exception types that came or were expected."""
+    crashes: list[Crash] = field(default_factory=list)
+    """Innermost frames of failures that code raised by itself, and their callers, each once."""
 
 
 def read_failures(observation: dict[str, Any]) -> list[Failure]:
@@ -66,6 +82,11 @@ def hints_of(failures: list[Failure], source: str = "") -> Hints:
         _read_exception(failure, hints)
         if failure.exception == "AssertionError":
             _read_assertion(failure, hints)
+        elif failure.frames and "DID NOT RAISE" not in failure.message:
+            for path, line, _ in failure.frames[-2:]:
+                crash = Crash(path, line, failure.exception.rsplit(".", 1)[-1], failure.message[:300])
+                if crash not in hints.crashes:
+                    hints.crashes.append(crash)
         hints.words |= {word.lower() for word in re.findall(r"[A-Za-z]{3,}", failure.message)}
     for text in [source, *(failure.message for failure in failures)]:
         hints.numbers |= {int(number) for number in re.findall(r"(?<![\w.])-?\d{1,6}(?![\w.])", text)}
@@ -119,6 +140,8 @@ def _read_assertion(failure: Failure, hints: Hints) -> None:
             _read_lines(failure.message, hints)
         elif isinstance(test.ops[0], ast.Eq | ast.Is):
             compare(came, wanted, hints)
+            if wanted is not None:
+                hints.wanted.add(type(wanted).__name__)
         else:
             hints.kinds.add("value")
     elif isinstance(test, ast.Constant | ast.UnaryOp | ast.Call | ast.Name):
@@ -152,6 +175,9 @@ def compare(came: Any, wanted: Any, hints: Hints, depth: int = 0) -> None:
         hints.kinds.add("negated")
     elif isinstance(came, int | float) and isinstance(wanted, int | float):
         hints.kinds.add("off_by_one" if abs(came - wanted) == 1 else "order" if came == -wanted else "value")
+        if came != wanted:
+            hints.amounts.append((came, wanted))
+            hints.kinds.add("amount")
         if isinstance(wanted, int):
             hints.numbers.add(wanted)
     elif type(came) is not type(wanted):

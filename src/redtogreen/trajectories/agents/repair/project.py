@@ -94,9 +94,10 @@ def _take_node(function: Function, node: ast.AST, words: ProjectWords) -> None:
             keywords = tuple((word.arg, function.text(word.value)) for word in node.keywords if word.arg)
             positional = tuple(function.text(argument) for argument in node.args)
             words.calls[name].append(Call(positional, keywords))
-            (words.functions.add if isinstance(node.func, ast.Name) else words.methods.update)(
-                name if isinstance(node.func, ast.Name) else [name]
-            )
+            if isinstance(node.func, ast.Name):
+                words.functions.add(name)
+            else:
+                words.methods[name] += 1
     elif isinstance(node, ast.Attribute):
         words.attributes[function.text(node.value)][node.attr] += 1
     elif isinstance(node, ast.If | ast.While):

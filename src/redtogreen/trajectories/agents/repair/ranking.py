@@ -20,6 +20,7 @@ from redtogreen.trajectories.agents.repair.naturalness import Naturalness, token
 from redtogreen.trajectories.agents.repair.project import collect
 from redtogreen.trajectories.agents.repair.reading import Function, Reading
 from redtogreen.trajectories.agents.repair.suggestions import Suggestion
+from redtogreen.trajectories.agents.repair.tracing import Observed
 
 NATURAL = 0.12
 """Weight of one bit of naturalness."""
@@ -34,12 +35,13 @@ PRIORS = {
     "constant_for_name": -0.7,
     "number": 0.0, "none_value": -1.2, "sign": -0.8, "text": -0.8, "slice": -0.4, "index": 0.0,
     "variable": 0.2, "target": -1.0, "function": -0.2, "attribute": -0.1, "call_dropped": -0.8,
-    "arguments_exchanged": 0.0, "argument_dropped": -1.0, "argument_added": 0.0, "keyword_value": 0.0,
+    "arguments_exchanged": 0.0, "argument_dropped": -1.6, "argument_added": 0.0, "keyword_value": 0.0,
     "wrapped": -1.0, "member": -1.2, "self_or_not": -0.5,
-    "returned": 0.3, "other_returned": -0.2, "return_added": 0.0, "jump": 0.0, "jump_added": -0.5, "yielded": -0.5,
-    "removed": -1.0, "unguarded": -0.8, "order": -0.4, "depth": -0.3, "elif": -0.5, "exception": -0.2,
+    "returned": -0.4, "other_returned": -0.5, "return_added": -0.8, "jump": 0.0, "jump_added": -0.5, "yielded": -0.5,
+    "removed": -1.6, "unguarded": -1.0, "order": -0.9, "depth": -0.3, "elif": -0.5, "exception": -0.2,
     "guard": -0.7, "guarded": -1.0, "missing_statement": -0.3, "initialised": 0.0, "counted": -0.3,
-    "twin": 0.0, "default": -0.2,
+    "twin": 0.0, "default": -0.2, "crash_owner": 0.4,
+    "crash_guard": 0.2, "crash_first_value": 0.6, "crash_operand": 0.2,
 }  # fmt: skip
 """Natural logarithms; only differences count."""
 
@@ -64,8 +66,15 @@ FITS: dict[str, dict[str, float]] = {
                 "missing_statement": 0.4, "variable": 0.3},
     "not_raised": dict.fromkeys(_CONDITIONS, 0.6) | {"missing_statement": 0.5, "exception": 0.6, "jump": 0.3},
     "raised": dict.fromkeys(_CONDITIONS, 0.2) | {"exception": 0.5, "guard": 0.3},
+    "amount": dict.fromkeys(("number", "arithmetic", "off_by_one", "augmented"), 0.7) | {"variable": -0.3},
     "value": {},
 }  # fmt: skip
+
+CRASH = {"AttributeError": 1.6, "TypeError": 1.6, "NameError": 1.6, "UnboundLocalError": 1.6, "KeyError": 1.0}
+CRASH_OTHER = 0.7
+"""Added on a line that raised by itself; more for errors that mostly come from the very line they are raised on."""
+SHRINK = 2.0
+"""Most bits of naturalness that code may gain by losing tokens: less code is always less surprising."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,8 @@ class Ranking:
         self._line_tries: Counter[tuple[str, int]] = Counter()
         self._template_tries: Counter[tuple[str, str]] = Counter()
         self._candidates: list[Candidate] = []
+        self.observed = Observed()
+        """Types seen in the functions; empty: not traced."""
 
     def build(self, reading: Reading, paths: Iterable[str], places: Iterable[Place], hints: Hints, most: int) -> None:
         """Score every suggestion for the `most` most suspicious functions that were read, in the files `paths`."""
@@ -112,9 +123,13 @@ class Ranking:
 
     def _scored(self, function, functions, project, hints, weights, model, typical) -> list[Candidate]:
         lines = frozenset(line for path, line in weights if path == function.path)
-        found = list(suggestions_for(function, functions, project, hints, lines))
+        seen = self.observed.of(function.path, function.name, function.first)
+        found = list(suggestions_for(function, functions, project, hints, lines, seen))
         crowd = Counter((each.template, each.at) for each in found)
         best = max(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
+        crashes = {
+            each.line: CRASH.get(each.exception, CRASH_OTHER) for each in hints.crashes if each.path == function.path
+        }
         result = []
         for each in found:
             place = weights.get((function.path, each.at), best * UNSEEN)
@@ -124,7 +139,15 @@ class Ranking:
             extra = sum(len(tokens_of(line)) for line in each.new) - sum(len(tokens_of(line)) for line in old)
             # Two bits a token more than usual, so that growing the code must be worth it.
             gain = max(-9.0, min(9.0, model.gain(old, list(each.new)) + 0.9 * typical * extra))
-            score = math.log(max(place, 1e-9)) + PRIORS[each.template] + BONUS * each.bonus + NATURAL * gain
+            if extra < 0:
+                gain = min(gain, SHRINK)
+            score = (
+                math.log(max(place, 1e-9))
+                + crashes.get(each.at, 0.0)
+                + PRIORS[each.template]
+                + BONUS * each.bonus
+                + NATURAL * gain
+            )
             score += sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
             score -= 0.4 * math.log(crowd[each.template, each.at])
             score += self._noise(function, each)
@@ -134,10 +157,10 @@ class Ranking:
     def _noise(self, function: Function, suggestion: Suggestion) -> float:
         """Gumbel noise, drawn per function, per template and per suggestion from the seed alone."""
         parts = (
-            (0.8, (function.path, function.name)),
-            (0.6, (function.path, suggestion.at)),
-            (0.5, (suggestion.template,)),
-            (0.3, (suggestion.path, suggestion.first, suggestion.new)),
+            (0.3, (function.path, function.name)),
+            (0.3, (function.path, suggestion.at)),
+            (0.25, (suggestion.template,)),
+            (0.2, (suggestion.path, suggestion.first, suggestion.new)),
         )
         return self._temperature * sum(weight * _gumbel(f"{self._seed}:{key!r}") for weight, key in parts)
 
@@ -151,8 +174,8 @@ class Ranking:
             suggestion = each.suggestion
             if (suggestion.path, suggestion.new, suggestion.first, suggestion.last) in self._tried:
                 continue
-            score = each.score - 0.5 * self._line_tries[suggestion.path, suggestion.at]
-            score -= 0.35 * self._template_tries[function_key(each), suggestion.template]
+            score = each.score - 0.2 * self._line_tries[suggestion.path, suggestion.at]
+            score -= 0.2 * self._template_tries[function_key(each), suggestion.template]
             if score > best_score and sound(each.function, suggestion):
                 best, best_score = each, score
         if best is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from redtogreen.trajectories.agents.repair.failure import Hints
+from redtogreen.trajectories.agents.repair.profiles import fits, kind_of, kinds_of
 from redtogreen.trajectories.agents.repair.project import ProjectWords
 from redtogreen.trajectories.agents.repair.reading import Function
 
@@ -35,6 +37,28 @@ class Context:
     hints: Hints
     lines: frozenset[int] | None = None
     """Lines of the file that failing tests executed; only there repairs are looked for. None: everywhere."""
+
+    seen: Mapping[str, set[str]] = field(default_factory=dict)
+    """Variable -> names of the types it was seen to hold, `~` behind one for an empty value; only what was traced."""
+
+    @cached_property
+    def kinds(self) -> dict[str, set[str]]:
+        """Variable -> kinds of value: as seen, else as the code suggests; a name that is missing may hold anything."""
+        known = kinds_of(self.function)
+        return known | {name: {each.rstrip("~") for each in kinds} for name, kinds in self.seen.items()}
+
+    def may_be(self, node: ast.AST, *kinds: str) -> bool:
+        """Whether an expression may be of one of some kinds; only for names and literals anything else is known."""
+        if isinstance(node, ast.Name) and node.id in self.kinds:
+            return fits(self.kinds[node.id], set(kinds))
+        kind = kind_of(node) if isinstance(node, ast.expr) else None
+        return kind is None or kind in kinds
+
+    def may_be_empty(self, node: ast.AST) -> bool:
+        """Whether a variable was seen with a value that is empty but not None, or was not traced."""
+        if not isinstance(node, ast.Name) or node.id not in self.seen:
+            return True
+        return any(kind.endswith("~") for kind in self.seen[node.id])
 
     def line(self, node: ast.AST) -> int:
         """Line of a node in the file."""

@@ -144,8 +144,8 @@ def _counted(c: Context) -> Iterator[Suggestion]:
         lines = [(f"{name} {step} 1", 0.5) for name in numbers for step in ("+=", "-=")]
         stored = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         for name, method in collections:
-            for value in dict.fromkeys([*items, *stored]):
-                lines.append((f"{name}.{method}({value})", 0.5 + (value in idle)))
+            for each in dict.fromkeys([*items, *stored]):
+                lines.append((f"{name}.{method}({each})", 0.5 + (each in idle)))
         for _owner, block in [each for each in blocks(c) if _inside(each[1][0], node)]:
             final = block[-1]
             if isinstance(final, ast.Break | ast.Continue | ast.Return | ast.Raise):

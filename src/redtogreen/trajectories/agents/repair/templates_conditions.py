@@ -98,6 +98,10 @@ def none_check(c: Context) -> Iterator[Suggestion]:
     for test in tests(c):
         values = test.values if isinstance(test, ast.BoolOp) else [test]
         for value in values:
+            tested = value.operand if isinstance(value, ast.UnaryOp) else value
+            tested = tested.left if isinstance(tested, ast.Compare) else tested
+            if not c.may_be_empty(tested):
+                continue
             if isinstance(value, ast.Name | ast.Attribute):
                 yield replace(c, value, f"{c.function.text(value)} is not None", "none_check")
             elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from redtogreen.trajectories.agents.repair.localise import words_of
+from redtogreen.trajectories.agents.repair.profiles import fits, needed, parents_of
 from redtogreen.trajectories.agents.repair.project import name_of
 from redtogreen.trajectories.agents.repair.suggestions import (
     Context,
@@ -55,6 +56,13 @@ PAIRS = [
     *(("ge", "gt"), ("le", "lt"), ("ge", "le"), ("gt", "lt"), ("eq", "ne"), ("a", "b"), ("i", "j"), ("k", "v")),
     *(("rows", "cols"), ("success", "failure"), ("min", "sum"), ("max", "sum"), ("enter", "exit"), ("pre", "post")),
 ]
+_WHOLE = ("list", "tuple", "set", "frozenset", "dict", "generator", "range", "str", "bytes")
+_OUTER = {
+    "list": _WHOLE, "tuple": _WHOLE, "set": _WHOLE, "sorted": _WHOLE, "len": _WHOLE, "iter": _WHOLE,
+    "reversed": ("list", "tuple", "range", "str", "dict"), "dict": ("list", "dict", "generator"),
+    "str": ("int", "float", "bool", "NoneType", "bytes"), "int": ("str", "float", "bool"), "abs": ("int", "float"),
+}  # fmt: skip
+"""Conversion -> kinds of values it may be meant for."""
 _BUILTIN = set(dir(builtins))
 
 
@@ -85,6 +93,7 @@ def variable(c: Context) -> Iterator[Suggestion]:
             first_stored[each.id] = min(each.lineno, first_stored.get(each.id, each.lineno))
     loops = any(isinstance(each, ast.While | ast.For | ast.comprehension) for each in ast.walk(c.function.tree))
     called = {id(n.func) for n in ast.walk(c.function.tree) if isinstance(n, ast.Call)}
+    kinds, parents = c.kinds, parents_of(c.function)
     for node in expressions(c, ast.Name):
         assert isinstance(node, ast.Name)
         if not isinstance(node.ctx, ast.Load) or id(node) in called or node.id in ("self", "cls"):
@@ -92,12 +101,20 @@ def variable(c: Context) -> Iterator[Suggestion]:
         if node.id in _BUILTIN and node.id not in scope:
             continue
         counterparts = partners(node.id)
+        parent = parents.get(id(node))
+        wanted = needed(node, parent)
+        if isinstance(parent, ast.Return):
+            wanted = c.hints.wanted or None
         for other in scope:
             early = other not in c.function.parameters and first_stored[other] > node.lineno
             if other == node.id or (early and not loops):
                 continue
+            if wanted and other in kinds and not fits(kinds[other], wanted):
+                continue
             bonus = 2.0 * (other in idle) + 1.0 * (other in counterparts) + 0.4 * (other in c.function.parameters)
             bonus += 0.5 if words_of(other) & words_of(node.id) else 0.0
+            if other in kinds and node.id in kinds:
+                bonus += 0.5 if kinds[other] & kinds[node.id] else -2.0
             bonus += 3.0 if "name" in c.hints.kinds and node.id in c.hints.names else 0.0
             yield replace(c, node, other, "variable", bonus)
         for other in counterparts - set(scope):
@@ -114,6 +131,7 @@ def variable(c: Context) -> Iterator[Suggestion]:
 
 def attribute(c: Context) -> Iterator[Suggestion]:
     """Another attribute of the same object, or another method that does something like it."""
+    bare_calls = {id(n.func) for n in ast.walk(c.function.tree) if isinstance(n, ast.Call) and not n.args}
     for node in expressions(c, ast.Attribute):
         assert isinstance(node, ast.Attribute)
         owner = c.function.text(node.value)
@@ -127,7 +145,8 @@ def attribute(c: Context) -> Iterator[Suggestion]:
                 if words_of(other) & words_of(node.attr):
                     options.setdefault(other, 0.5)
         for other, bonus in options.items():
-            if other != node.attr:
+            bare_split = {other, node.attr} == {"split", "rsplit"} and id(node) in bare_calls
+            if other != node.attr and not bare_split:
                 named = 2.0 * ("attribute" in c.hints.kinds and node.attr in c.hints.names)
                 line = statement_line(c, node)
                 yield rewrite(c, left, end(node), other, "attribute", bonus + named, line)  # type: ignore[arg-type]
@@ -188,7 +207,7 @@ def _fits(texts: list[str], signature: list[str]) -> int:
 
 
 def _missing(c: Context, node: ast.Call, name: str, texts: list[str], signature: list[str]) -> Iterator[Suggestion]:
-    present = {word.arg for word in node.keywords}
+    present = {word.arg for word in node.keywords} | set(signature[: len(texts)])
     urgent = 2.0 * ("arguments" in c.hints.kinds and bool(c.hints.names & {name, *signature}))
     seen: dict[tuple[str, str], int] = {}
     for call in c.project.calls.get(name, []):
@@ -210,7 +229,7 @@ def _missing(c: Context, node: ast.Call, name: str, texts: list[str], signature:
             elif parameter in idle and len(texts) < 3 and not (signature and len(texts) >= len(signature)):
                 yield _arguments(c, node, [*texts, parameter], "argument_added", bonus + 1.0)
     for (key, value), count in seen.items():
-        if key not in present:
+        if key not in present and (key in signature or not signature):
             usable = value in own or not value.isidentifier() or value in ("True", "False", "None")
             if usable:
                 bonus = min(count, 3) * 0.4 + 0.8 * (key in signature) + 1.5 * (key in idle) - 1.0
@@ -249,16 +268,15 @@ def wrapped(c: Context) -> Iterator[Suggestion]:
             text = c.function.text(value)
             if isinstance(value, ast.Constant | ast.GeneratorExp | ast.Lambda) or "\n" in text:
                 continue
-            for outer in ("list", "tuple", "str", "iter", "reversed", "len", "int", "set", "sorted", "abs", "dict"):
-                if not text.startswith(f"{outer}("):
+            for outer, kinds in _OUTER.items():
+                if not text.startswith(f"{outer}(") and c.may_be(value, *kinds):
                     typed = 1.0 if "type" in c.hints.kinds else 0.0
                     yield replace(c, value, f"{outer}({text})", "wrapped", typed)
             if isinstance(value, ast.Name | ast.Attribute):
                 for tail in (".copy()", "()", ".strip()", ".lower()", "[:]"):
                     yield replace(c, value, text + tail, "wrapped", -0.5)
             if isinstance(value, ast.Name):
-                attributes = c.project.attributes.get(text, {})
-                for attribute_ in attributes:
+                for attribute_ in c.project.attributes.get(text, ()):
                     yield replace(c, value, f"{text}.{attribute_}", "member", -0.5)
             if isinstance(value, ast.Attribute):
                 yield replace(c, value, c.function.text(value.value), "member", -0.5)

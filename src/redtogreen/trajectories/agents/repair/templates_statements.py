@@ -22,7 +22,11 @@ from redtogreen.trajectories.agents.repair.templates_conditions import unused
 def returned(c: Context) -> Iterator[Suggestion]:
     """A computed value that is not returned, or another one that should be."""
     nothing = "none" in c.hints.kinds
-    locals_ = _locals(c)
+    kinds, wanted = c.kinds, c.hints.wanted
+    locals_ = {
+        name: bonus - 2.5 * bool(wanted and name in kinds and not kinds[name] & wanted)
+        for name, bonus in _locals(c).items()
+    }
     for node in c.function.statements:
         if isinstance(node, ast.Return) and node.value is None:
             for name, bonus in locals_.items():
@@ -84,11 +88,11 @@ def jump(c: Context) -> Iterator[Suggestion]:
                         c, after, [text], final.col_offset, "jump_added", bonus + endless * (text == "break")
                     )
                     yield _counted_at(found, c.line(final))
-    for node in expressions(c, ast.Yield, ast.YieldFrom):
-        value = node.value  # type: ignore[attr-defined]
+    for given in expressions(c, ast.Yield, ast.YieldFrom):
+        value = given.value  # type: ignore[attr-defined]
         if value is not None:
-            word = "yield from" if isinstance(node, ast.Yield) else "yield"
-            yield replace(c, node, f"{word} {c.function.text(value)}", "yielded")
+            word = "yield from" if isinstance(given, ast.Yield) else "yield"
+            yield replace(c, given, f"{word} {c.function.text(value)}", "yielded")
 
 
 def removed(c: Context) -> Iterator[Suggestion]:

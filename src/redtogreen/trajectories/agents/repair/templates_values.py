@@ -34,6 +34,7 @@ _ARITHMETIC: dict[type[ast.operator], list[tuple[str, float]]] = {
     ast.BitOr: [("&", 0.0), ("^", -1.0)],
     ast.BitXor: [("|", 0.0), ("&", 0.0)],
 }
+NUMBERS = ("int", "float", "bool")
 _SYMBOL = re.compile(r"//|\*\*|<<|>>|[-+*/%&|^]")
 
 
@@ -45,7 +46,7 @@ def arithmetic(c: Context) -> Iterator[Suggestion]:
             continue
         gap = between(c, end(node.left), start(node.right))
         for other, bonus in _ARITHMETIC.get(type(node.op), []):
-            fresh, count = _SYMBOL.subn(lambda _, other=other: other, gap, count=1)
+            fresh, count = _SYMBOL.subn(other.replace("\\", r"\\"), gap, count=1)
             if count:
                 line = statement_line(c, node)
                 yield rewrite(c, end(node.left), start(node.right), fresh, "arithmetic", bonus, line)
@@ -66,7 +67,7 @@ def arithmetic(c: Context) -> Iterator[Suggestion]:
         assert isinstance(node, ast.AugAssign)
         gap = between(c, end(node.target), start(node.value))
         for other, bonus in _ARITHMETIC.get(type(node.op), []):
-            fresh, count = _SYMBOL.subn(lambda _, other=other: other, gap, count=1)
+            fresh, count = _SYMBOL.subn(other.replace("\\", r"\\"), gap, count=1)
             if count:
                 yield rewrite(c, end(node.target), start(node.value), fresh, "arithmetic", bonus, c.line(node))
         if isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
@@ -100,7 +101,7 @@ def off_by_one(c: Context) -> Iterator[Suggestion]:
         if isinstance(node, ast.Constant) or _ends_in_one(node):
             continue
         text = c.function.text(node)
-        if isinstance(node, ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda):
+        if isinstance(node, ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda) or not c.may_be(node, *NUMBERS):
             continue
         yield rewrite(c, start(node), end(node), f"{text} - 1", "off_by_one", bonus, statement_line(c, node))
         yield rewrite(c, start(node), end(node), f"{text} + 1", "off_by_one", bonus, statement_line(c, node))
@@ -152,6 +153,10 @@ def constant(c: Context) -> Iterator[Suggestion]:
                 others.setdefault(number, -2.5)
             for number in c.hints.numbers:
                 others.setdefault(number, -1.5)
+            for came, wanted in c.hints.amounts:
+                for amount, bonus in ((value + wanted - came, 1.0), (value * wanted / came if came else None, 1.5)):
+                    if amount is not None and amount == int(amount):
+                        others[int(amount)] = max(others.get(int(amount), bonus), bonus)
             for number, bonus in others.items():
                 if number != value:
                     yield replace(c, node, str(number), "number", bonus)
@@ -160,9 +165,9 @@ def constant(c: Context) -> Iterator[Suggestion]:
             for text, bonus in (("True", -2.5), ("False", -2.0), ("0", -2.0), ("''", -2.5), ("()", -3.0), ("[]", -2.5)):
                 yield replace(c, node, text, "none_value", bonus)
         elif isinstance(value, float):
-            for number in (value + 1, value - 1, -value, value * 2, value / 2, value * 10, value / 10):
-                if number != value:
-                    yield replace(c, node, repr(number), "number", -1.0)
+            for near in (value + 1, value - 1, -value, value * 2, value / 2, value * 10, value / 10):
+                if near != value:
+                    yield replace(c, node, repr(near), "number", -1.0)
     for node in expressions(c, ast.UnaryOp):
         if isinstance(node.op, ast.USub):  # type: ignore[attr-defined]
             yield replace(c, node, c.function.text(node.operand), "sign")  # type: ignore[attr-defined]
@@ -170,7 +175,11 @@ def constant(c: Context) -> Iterator[Suggestion]:
         index = node.slice  # type: ignore[attr-defined]
         parts = [index.lower, index.upper, index.step] if isinstance(index, ast.Slice) else [index]
         for part in parts:
-            if isinstance(part, ast.Name | ast.Constant) and not isinstance(getattr(part, "value", 0), str):
+            if (
+                isinstance(part, ast.Name | ast.Constant)
+                and c.may_be(part, *NUMBERS)
+                and not isinstance(getattr(part, "value", 0), str)
+            ):
                 yield rewrite(c, start(part), start(part), "-", "sign", -0.5, statement_line(c, node))
 
 
