@@ -145,11 +145,14 @@ def test_an_agent_that_never_comes_back_is_stopped_at_its_limit(material, agents
 
 def test_a_failure_of_the_machine_carries_no_reward_and_is_tried_once_more_later(material, agents, tmp_path):
     """A blob that is missing must not look like an attempt that failed."""
-    file = limited(material, tmp_path, memory="not a size")
+    file = limited(material, tmp_path)
+    task = msgspec.json.decode(file.read_bytes())
+    task["environment"] = task["start_state"]["tree"]  # a blob that is there and is no environment
+    file.write_bytes(msgspec.json.encode(task) + b"\n")
     collect(file, f"{agents}:Nothing", tmp_path / "run", attempts=1)
     (row,) = load_run(tmp_path / "run")
     assert row.outcome == "environment_error" and row.success is None and row.reward is None
-    assert "not a size" in row.metadata.error and row.final_state.test_summary is None
+    assert "environment" in row.metadata.error and row.final_state.test_summary is None
     for _ in range(2):
         report = collect(file, f"{agents}:Nothing", tmp_path / "run", attempts=1)
     assert report.outcomes == {"environment_error": 2}

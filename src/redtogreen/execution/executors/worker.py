@@ -66,6 +66,10 @@ def _portable(error: Exception) -> Exception:
     return stand_in
 
 
+class Ended(SystemExit):
+    """The parent, or its death, ends this worker: nobody may catch it but to clean up."""
+
+
 def _nothing(number: int, frame: Any) -> None:
     pass
 
@@ -74,4 +78,4 @@ def _unwind(number: int, frame: Any) -> None:
     signal.signal(signal.SIGTERM, _nothing)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, UNWIND_SECONDS)
-    raise SystemExit(128 + signal.SIGTERM)
+    raise Ended(128 + signal.SIGTERM)

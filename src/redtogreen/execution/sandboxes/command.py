@@ -33,7 +33,7 @@ def become(
         step = "disable address randomisation"
         syscalls.disable_address_randomisation()
         syscalls.unblock_signals()
-        syscalls.default_signals(syscalls.SIGPIPE, syscalls.SIGXFSZ)
+        syscalls.default_every_signal()
         step = "install the system call filter"
         rules.install()
     except BaseException as error:

@@ -30,8 +30,8 @@ ADDR_NO_RANDOMIZE = 0x0040000
 
 SIGCHLD, SIGKILL, SIGINT, SIGPIPE, SIGXFSZ = 17, 9, 2, 13, 25
 _NUMBERS = {
-    "x86_64": {"clone": 56, "pivot_root": 155, "capset": 126},
-    "aarch64": {"clone": 220, "pivot_root": 41, "capset": 91},
+    "x86_64": {"clone": 56, "pivot_root": 155, "capset": 126, "rt_sigaction": 13},
+    "aarch64": {"clone": 220, "pivot_root": 41, "capset": 91, "rt_sigaction": 134},
 }
 MACHINE = os.uname().machine
 _CLOSE_RANGE, _OPENAT2, _MOUNT_SETATTR = 436, 437, 442
@@ -171,6 +171,13 @@ def default_signals(*numbers: int) -> None:
     libc.signal.restype = ctypes.c_void_p
     for number in numbers:
         libc.signal(number, None)
+
+
+def default_every_signal() -> None:
+    """Let no command inherit signals that the host ignores; raw, since the C library hides two of its own."""
+    action = ctypes.create_string_buffer(32)  # the kernel's structure, all zero: default handler, no flags, no mask
+    for number in range(1, 65):
+        libc.syscall(_number("rt_sigaction"), number, action, None, 8)  # SIGKILL and SIGSTOP refuse, and need none
 
 
 def _signal_mask(*numbers: int) -> ctypes.Array:

@@ -20,6 +20,7 @@ import msgspec
 from redtogreen import __version__, registry
 from redtogreen.errors import AgentError, ModelError, RedToGreenError
 from redtogreen.execution.environments import open_workspace
+from redtogreen.execution.executors.worker import Ended
 from redtogreen.execution.sandboxes.contract import Changes
 from redtogreen.execution.trees import difference, load_tree
 from redtogreen.grading.grade import grade
@@ -204,7 +205,7 @@ def _run_agent(agent: Agent, workspace: RecordingWorkspace, course: _Course) -> 
             agent.run(workspace)
     except AttemptEnded as ended:
         workspace.end(ended.ending)
-    except ModelError:
+    except (ModelError, Ended):
         raise
     except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # whatever an agent raises is its own
         if workspace.failure is None:  # the agent's own fault; what it did is judged all the same
