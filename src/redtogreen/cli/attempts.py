@@ -11,7 +11,6 @@ from redtogreen.cli.display import lines_of, open_display
 from redtogreen.cli.failures import keeps
 from redtogreen.cli.options import Display, DisplayKind, Json, Recipe, Seed, TasksFile, Workers, pairs
 from redtogreen.cli.output import emit, say
-from redtogreen.records.grade import REWARDED
 
 Agent = Annotated[str, typer.Option(metavar="NAME", help="Agent: see `redtogreen list agents`.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
@@ -42,6 +41,7 @@ def collect(
     """Let an agent work on every task and record all of it. Exit 3: no attempt could be judged."""
     from redtogreen import pipeline
     from redtogreen.insight.tables import counts_table
+    from redtogreen.records.grade import REWARDED
 
     with (
         keeps(f"every step recorded so far is kept in {out}", "run the same command again to go on"),
