@@ -11,7 +11,7 @@ from redtogreen.records import Trajectory, encode
 
 
 def write(rows: Iterable[tuple[str, Trajectory]], out: Path) -> dict[str, Any]:
-    """OUT/<split>.jsonl"""
+    """Trajectories as they are, one JSON object per line: OUT/<split>.jsonl."""
     with JsonLinesFiles(out) as files:
         for split, trajectory in rows:
             files.add(f"{split}.jsonl", encode(trajectory))

@@ -37,10 +37,10 @@ _VOLATILE = ("seconds", "full")
 def write(
     rows: Iterable[tuple[str, Trajectory]], out: Path, *, budget: int = 32_000, unsolved: bool = False
 ) -> dict[str, Any]:
-    """Write the rows; `budget` is the size of a prompt in characters, `unsolved` takes failed attempts too.
+    """TRL prompt-completion for SFT, one row per step, plans and coding apart.
 
-    Over the budget, older tool results are shortened first, then the oldest steps are left out; system, task and
-    the latest step always stay.
+    `budget` is the size of a prompt in characters, `unsolved` takes failed attempts too. Over the budget, older tool
+    results are shortened first, then the oldest steps are left out; system, task and the latest step always stay.
     """
     if budget < 1:
         raise UsageError(f"the prompt budget must be at least 1 character, found {budget}")

@@ -145,7 +145,7 @@ def _comparable(value: Any) -> Any:
 
 
 def build_oracle(settings: AgentSettings) -> Oracle:
-    """Needs the reference solution. Raises AgentError for a task without one."""
+    """Applies the reference solution, runs the tests, submits. Raises AgentError for a task without one."""
     if settings.reference is None:
         raise AgentError("agent oracle needs a reference solution, and this task has none")
     return Oracle(settings.reference)
@@ -155,11 +155,12 @@ build_oracle.needs_reference = True  # type: ignore[attr-defined]
 
 
 def build_noop(settings: AgentSettings) -> Noop:
+    """Submits at once without changing anything."""
     return Noop()
 
 
 def build_replay(settings: AgentSettings) -> Replay:
-    """`--option trajectory=FILE.jsonl#ATTEMPT`. Raises UsageError when there is no such file or attempt."""
+    """Plays recorded steps again: --option trajectory=FILE.jsonl#ATTEMPT. Raises UsageError when there is none."""
     place = settings.options.get("trajectory", "")
     file, _, attempt = place.partition("#")
     if not file or not attempt:

@@ -11,7 +11,8 @@ OPTIONS = {"shuffle_places": ("no", "yes")}
 
 
 def build(settings: AgentSettings) -> Repair:
-    """The repair agent for one attempt. Raises UsageError for an unknown option."""
+    """Program repair without a model: locates by coverage, tries repairs people make. Raises UsageError for an unknown
+    option."""
     for name, value in settings.options.items():
         if name not in OPTIONS:
             close = nearest(name, OPTIONS)

@@ -1,6 +1,7 @@
 """Which suggestion first: place x template x naturalness x failure, drawn with noise.
 
-score = log(weight of the place) + log(prior of the template) + bonuses + NATURAL x bits of naturalness gained.
+score = PLACE x log(weight of the place) + log(prior of the template) + bonuses + NATURAL x bits of naturalness gained;
+the weights of these parts are general: none of them belongs to one way of breaking code.
 Priors follow what studies of one-statement fixes found to be common (ManySStuBs4J, Karampatsis & Sutton 2020):
 wrong identifiers, wrong or missing arguments, literals, operators, conditions too weak or too strong.
 """
@@ -22,9 +23,17 @@ from redtogreen.trajectories.agents.repair.reading import Function, Reading
 from redtogreen.trajectories.agents.repair.suggestions import Suggestion
 from redtogreen.trajectories.agents.repair.tracing import Observed
 
-NATURAL = 0.12
+NATURAL = 0.1
 """Weight of one bit of naturalness."""
-BONUS = 0.8
+BONUS = 0.35
+MOST_BONUS = 2.5
+PLACE, FIT = 1.3, 1.3
+CROWD, CROWD_IN_FUNCTION = 0.2, 0.25
+"""Many suggestions of one template at one place, or in one function, share what the template is worth."""
+LENGTH = 0.6
+"""Share of a usual token's bits that one token more may cost for nothing."""
+LINE_TRIED, TEMPLATE_TRIED = 0.25, 0.6
+"""Taken off for each try in vain on the same line, and of the same template in the same function."""
 UNSEEN = 0.05
 """Weight of a line that no failing test executed, as a share of its function's best line."""
 
@@ -73,7 +82,7 @@ FITS: dict[str, dict[str, float]] = {
 CRASH = {"AttributeError": 1.6, "TypeError": 1.6, "NameError": 1.6, "UnboundLocalError": 1.6, "KeyError": 1.0}
 CRASH_OTHER = 0.7
 """Added on a line that raised by itself; more for errors that mostly come from the very line they are raised on."""
-SHRINK = 2.0
+SHRINK = 1.0
 """Most bits of naturalness that code may gain by losing tokens: less code is always less surprising."""
 
 
@@ -126,6 +135,7 @@ class Ranking:
         seen = self.observed.of(function.path, function.name, function.first)
         found = list(suggestions_for(function, functions, project, hints, lines, seen))
         crowd = Counter((each.template, each.at) for each in found)
+        kin = Counter(each.template for each in found)
         best = max(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
         crashes = {
             each.line: CRASH.get(each.exception, CRASH_OTHER) for each in hints.crashes if each.path == function.path
@@ -137,19 +147,19 @@ class Ranking:
                 place = best * 0.5
             old = list(function.lines[each.first - function.first : each.last - function.first + 1])
             extra = sum(len(tokens_of(line)) for line in each.new) - sum(len(tokens_of(line)) for line in old)
-            # Two bits a token more than usual, so that growing the code must be worth it.
-            gain = max(-9.0, min(9.0, model.gain(old, list(each.new)) + 0.9 * typical * extra))
+            # Only part of the bits is given back, so that growing the code must be worth it.
+            gain = max(-9.0, min(9.0, model.gain(old, list(each.new)) + LENGTH * typical * extra))
             if extra < 0:
                 gain = min(gain, SHRINK)
             score = (
-                math.log(max(place, 1e-9))
+                PLACE * math.log(max(place, 1e-9))
                 + crashes.get(each.at, 0.0)
                 + PRIORS[each.template]
-                + BONUS * each.bonus
+                + BONUS * min(each.bonus, MOST_BONUS)
                 + NATURAL * gain
             )
-            score += sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
-            score -= 0.4 * math.log(crowd[each.template, each.at])
+            score += FIT * sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
+            score -= CROWD * math.log(crowd[each.template, each.at]) + CROWD_IN_FUNCTION * math.log(kin[each.template])
             score += self._noise(function, each)
             result.append(Candidate(each, function, score, gain))
         return result
@@ -174,8 +184,8 @@ class Ranking:
             suggestion = each.suggestion
             if (suggestion.path, suggestion.new, suggestion.first, suggestion.last) in self._tried:
                 continue
-            score = each.score - 0.2 * self._line_tries[suggestion.path, suggestion.at]
-            score -= 0.2 * self._template_tries[function_key(each), suggestion.template]
+            score = each.score - LINE_TRIED * self._line_tries[suggestion.path, suggestion.at]
+            score -= TEMPLATE_TRIED * self._template_tries[function_key(each), suggestion.template]
             if score > best_score and sound(each.function, suggestion):
                 best, best_score = each, score
         if best is not None:
