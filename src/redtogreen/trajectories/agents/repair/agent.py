@@ -26,7 +26,7 @@ RESERVE = 2
 """Steps kept for the whole suite and submit."""
 OPENS = 4
 """Steps spent at most on reading suspicious code before the first edit."""
-FUNCTIONS = 14
+FUNCTIONS = 8
 """Functions for which repairs are worked out."""
 RETHINK = 6
 """Failed tries after which a second plan is written and more code is read."""
