@@ -77,7 +77,7 @@ def test_records_and_errors_import_nothing_of_ours() -> None:
 
 def test_sandboxes_use_the_standard_library_only() -> None:
     """They run under interpreters that have none of our dependencies."""
-    for path in (PACKAGE / "execution" / "sandboxes").glob("*.py"):
+    for path in (PACKAGE / "execution" / "sandboxes").rglob("*.py"):
         for name in imported(path):
             assert name.startswith(("redtogreen.errors", "redtogreen.execution.sandboxes")), f"{path}: {name}"
 

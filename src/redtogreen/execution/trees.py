@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from redtogreen.errors import RecordError, TaskError
+from redtogreen.execution.sandboxes import owner_for_lower
 from redtogreen.execution.sandboxes.contract import Changes, FileChange
-from redtogreen.execution.sandboxes.namespace import owner_for_lower
 from redtogreen.records.canonical import canonical_json, digest
 from redtogreen.store import BlobStore, disk_errors, home
 

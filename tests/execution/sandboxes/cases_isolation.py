@@ -9,8 +9,7 @@ from pathlib import Path
 
 from conformance import GUARD, PYTHON, SECRET, answer, attack
 
-from redtogreen.execution.sandboxes import Mount
-from redtogreen.execution.sandboxes.namespace import BASE_ENVIRONMENT
+from redtogreen.execution.sandboxes import BASE_ENVIRONMENT, Mount
 
 
 def check_no_network_but_an_own_loopback(boxes):

@@ -15,7 +15,8 @@ from pathlib import Path
 from conformance import attack, eventually, python_mounts
 
 from redtogreen.errors import SandboxError, UsageError
-from redtogreen.execution.sandboxes import Limits, Mount, cgroups, open_sandbox
+from redtogreen.execution.sandboxes import Limits, Mount, open_sandbox
+from redtogreen.execution.sandboxes.namespace import cgroups
 
 _HOST = """
 import sys
@@ -301,7 +302,7 @@ def check_commands_that_cannot_be_are_usage_errors(boxes):
 
 def check_a_machine_without_user_namespaces_is_named(boxes):
     """The sandbox's own filter, put on a forked copy of the host, stands in for such a machine."""
-    from redtogreen.execution.sandboxes import seccomp, syscalls
+    from redtogreen.execution.sandboxes.namespace import seccomp, syscalls
 
     reader, writer = os.pipe()
     child = os.fork()

@@ -16,7 +16,7 @@ import conformance
 from redtogreen.errors import SandboxError
 from redtogreen.execution.sandboxes import FileChange, Limits, Output
 from redtogreen.execution.sandboxes.contract import check_changes
-from redtogreen.execution.sandboxes.output import Kept
+from redtogreen.execution.sandboxes.namespace.output import Kept
 
 names = st.sampled_from(["a.txt", "d", "x", "y", "deep", "z", "src", "new", "é", "sp ace"])
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)

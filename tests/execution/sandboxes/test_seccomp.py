@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from redtogreen.execution.sandboxes import seccomp
+from redtogreen.execution.sandboxes.namespace import seccomp
 
 ARCHES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOW = 0x7FFF0000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .contract import Changes, FileChange, Limits, Mount, Output, ProcessResult, Sandbox, Verdict
+from .contract import BASE_ENVIRONMENT, Changes, FileChange, Limits, Mount, Output, ProcessResult, Sandbox, Verdict
 from .namespace import SANDBOX_ID, NamespaceSandbox, open_sandbox, owner_for_lower
 
 __all__ = [
+    "BASE_ENVIRONMENT",
     "SANDBOX_ID",
     "Changes",
     "FileChange",

@@ -15,6 +15,22 @@ FLOOD = 64 * 2**20
 """Bytes of one output stream after which a command is ended with the verdict `output`."""
 
 
+BASE_ENVIRONMENT = {
+    "PATH": "/env/bin:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "SOURCE_DATE_EPOCH": "1704067200",
+}
+"""What every command sees, in every backend; `run` and the one who opens a sandbox add to it."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one sandbox may use. All of it holds for the whole tree of processes, whatever they fork."""

@@ -20,38 +20,35 @@ from typing import Any
 import redtogreen.errors
 from redtogreen.errors import SandboxError, UsageError
 
+from ..contract import (
+    BASE_ENVIRONMENT,
+    Changes,
+    FileChange,
+    Limits,
+    Mount,
+    Output,
+    ProcessResult,
+    Verdict,
+    check_changes,
+)
+from ..guarantees import held
 from . import cgroups
 from .channel import Closed, pair
-from .contract import Changes, FileChange, Limits, Mount, Output, ProcessResult, Verdict, check_changes
-from .guarantees import held
 from .hints import hint
 
 SANDBOX_ID = 64321
 """User and group id of everything in a sandbox started by root."""
 
-BASE_ENVIRONMENT = {
-    "PATH": "/env/bin:/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "TZ": "UTC",
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "SOURCE_DATE_EPOCH": "1704067200",
-}
 _RESERVED = ("/work", "/tmp", "/dev", "/proc")
 _SETUP_SECONDS = 30.0
 _LONGEST_SECONDS = 1e6
 _GRACE_SECONDS = 15.0
 # Puts the package on the worker's path without running any __init__ file: they may import what is slow or not there.
 _BOOT = """import sys
-for name, folder in zip(("redtogreen", "redtogreen.execution", "redtogreen.execution.sandboxes"), sys.argv[3:]):
+for name, folder in zip(sys.argv[3:7], sys.argv[7:]):
     module = sys.modules[name] = type(sys)(name)
     module.__path__ = [folder]
-from redtogreen.execution.sandboxes.worker import main
+from redtogreen.execution.sandboxes.namespace.worker import main
 main(int(sys.argv[1]), int(sys.argv[2]))
 """
 
@@ -161,14 +158,16 @@ class NamespaceSandbox:
 
     def _start_worker(self) -> None:
         here = Path(__file__).resolve().parent
-        folders = [str(Path(redtogreen.errors.__file__).resolve().parent), str(here.parent), str(here)]
+        folders = [Path(redtogreen.errors.__file__).resolve().parent, here.parents[1], here.parent, here]
+        names = __name__.split(".")
+        packages = [".".join(names[: count + 1]) for count in range(4)] + [str(folder) for folder in folders]
         self._channel, inside = pair()
         self._complaints = os.memfd_create("worker-stderr")
         environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(inside.fileno()), str(os.getpid())]
         try:
             self._worker = subprocess.Popen(
-                command + folders,
+                command + packages,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._complaints,
