@@ -110,6 +110,17 @@ class Hanging(Base):
         w.act("list_files", {}, stage="plan")
         time.sleep(600)
 
+class Deaf(Base):
+    """Solves the task and then goes on for ever, whatever is raised in it."""
+    def run(self, w):
+        edit = {"path": "words/counting.py", "start_line": 7, "end_line": 8, "new_content": GOOD}
+        w.act("edit_file", edit, stage="coding")
+        while True:
+            try:
+                time.sleep(600)
+            except BaseException:
+                pass
+
 class Slow(Base):
     def run(self, w):
         for n in range(12):
@@ -129,6 +140,17 @@ class Filling(Base):
         noise = random.Random(self.settings.seed)
         for n in range(15):
             w.act("write_plan", {"text": noise.randbytes(20_000).hex()}, stage="plan")
+
+class Die(Base):
+    """Kills its worker: while it works, or before its attempt has its first record."""
+    def __init__(self, settings):
+        super().__init__(settings)
+        if settings.options.get("early"):
+            os._exit(9)
+
+    def run(self, w):
+        w.act("list_files", {}, stage="plan")
+        os._exit(9)
 
 class DieOnce(Base):
     """Kills its own worker process, the first time only."""

@@ -143,6 +143,29 @@ def test_an_agent_that_never_comes_back_is_stopped_at_its_limit(material, agents
     assert outcomes(tmp_path / "run") == [("failed", "limit_seconds", None)] and time.monotonic() - began < 60
 
 
+def test_an_agent_that_ends_for_nothing_is_judged_by_what_it_left(material, agents, tmp_path):
+    """It swallows every exception: its process is lost, its work is not, and it is not tried again."""
+    file = limited(material, tmp_path, seconds=3)
+    events = []
+    report = collect(file, f"{agents}:Deaf", tmp_path / "run", attempts=1, on_event=events.append)
+    assert report.outcomes == {"solved": 1}
+    (row,) = load_run(tmp_path / "run")
+    assert row.ending == "limit_seconds" and row.success and len(row.trajectory) == 1 and "+ 1" in row.final_state.patch
+    assert [event["event"] for event in events if event["event"] != "step"] == ["attempt_started", "attempt_finished"]
+    assert collect(file, f"{agents}:Deaf", tmp_path / "run", attempts=1).attempts == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"early": "yes"}])
+def test_an_attempt_that_loses_its_worker_is_made_twice_and_then_given_up(material, agents, tmp_path, options):
+    file = limited(material, tmp_path)
+    for _ in range(2):
+        report = collect(file, f"{agents}:Die", tmp_path / "run", attempts=1, options=options)
+        assert report.outcomes == {"interrupted": 2}
+    rows = list(load_run(tmp_path / "run"))
+    assert [row.metadata.retry for row in rows] == [0, 1]
+    assert all("exited with status 9" in row.metadata.error for row in rows), "why stands in the record"
+
+
 def test_a_failure_of_the_machine_carries_no_reward_and_is_tried_once_more_later(material, agents, tmp_path):
     """A blob that is missing must not look like an attempt that failed."""
     file = limited(material, tmp_path)

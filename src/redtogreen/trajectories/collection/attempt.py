@@ -8,12 +8,13 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -38,8 +39,10 @@ from redtogreen.trajectories.recording.redaction import Redactor
 
 Emit = Callable[[dict[str, Any]], None]
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-SWALLOWED = 10
-"""Times an agent may catch the end of its time and go on before its process is ended."""
+SWALLOWED = 5
+"""Times an agent may catch the end of its time and go on before it is judged without coming back."""
+ABANDONED = 70
+"""Exit status of a worker that has recorded and judged the attempt of an agent that never came back."""
 COMMAND_SECONDS = 60.0
 """Wall clock of one command an agent runs."""
 
@@ -85,7 +88,7 @@ def run_attempt(settings: AttemptSettings, job: AttemptJob, emit: Emit) -> dict[
     fails (after the attempt was recorded). Everything else is part of the record.
     """
     run = RunFolder(Path(settings.run))
-    store, prober, journal = _tools(settings.run)
+    store, prober, journal = tools = _tools(settings.run)
     task, began = job.task, time.monotonic()
     redactor = Redactor()
     course = _Course()
@@ -100,9 +103,44 @@ def run_attempt(settings: AttemptSettings, job: AttemptJob, emit: Emit) -> dict[
     except (RedToGreenError, OSError) as error:
         _stop_for_full_disk(error)
         course.machine_error = _said(error)
+    started = started_event(settings, job, redactor, agent.version if agent else None, start_probe)
+    journal.append(started)
+    emit({"event": "attempt_started", "attempt": job.attempt, "task_id": task.task_id, "index": job.index})
+
+    def finish() -> tuple[dict[str, Any], Exception | None]:
+        verdict = None if course.machine_error else grade(task, course.changes, store)
+        row = _trajectory(task, job, started, course, verdict, redactor)
+        row.metadata.seconds = round(time.monotonic() - began, 3)
+        failure = _score(row, settings)
+        recorded = msgspec.to_builtins(row)
+        recorded["trajectory"] = []
+        journal.append(
+            {"event": "attempt_finished", "attempt": job.attempt, "outcome": row.outcome, "trajectory": recorded}
+        )
+        summary = {"attempt": job.attempt, "task_id": task.task_id, "outcome": row.outcome, "reward": row.reward}
+        emit({"event": "attempt_finished", **summary, "steps": len(row.trajectory)})
+        return summary, failure
+
+    if agent is not None and course.machine_error is None:
+        _work(course, agent, job, run, tools, redactor, emit, finish)
+    summary, failure = finish()
+    if failure is not None:
+        raise failure
+    return summary
+
+
+def started_event(
+    settings: AttemptSettings,
+    job: AttemptJob,
+    redactor: Redactor,
+    agent_version: str | None = None,
+    start_probe: Probe | None = None,
+) -> dict[str, Any]:
+    """The first record of an attempt."""
+    task = job.task
     metadata = Metadata(
         agent=settings.agent,
-        agent_version=agent.version if agent else None,
+        agent_version=agent_version,
         sampling={"temperature": settings.temperature, "options": dict(settings.options)},
         seed=job.seed,
         index=job.index,
@@ -112,7 +150,9 @@ def run_attempt(settings: AttemptSettings, job: AttemptJob, emit: Emit) -> dict[
         recorder=__version__,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    facts = {
+    return {
+        "event": "attempt_started",
+        "attempt": job.attempt,
         "task_id": task.task_id,
         "index": job.index,
         "retry": job.retry,
@@ -121,26 +161,6 @@ def run_attempt(settings: AttemptSettings, job: AttemptJob, emit: Emit) -> dict[
         "metadata": msgspec.to_builtins(metadata),
         "extra": _task_facts(task, start_probe),
     }
-    journal.append({"event": "attempt_started", "attempt": job.attempt, **facts})
-    emit({"event": "attempt_started", "attempt": job.attempt, "task_id": task.task_id, "index": job.index})
-
-    if agent is not None and course.machine_error is None:
-        _work(course, agent, job, run, (store, prober, journal), redactor, emit)
-    verdict = None if course.machine_error else grade(task, course.changes, store)
-    row = _trajectory(task, job, facts["task_desc"], course, verdict, metadata, redactor)
-    row.extra = facts["extra"]
-    row.metadata.seconds = round(time.monotonic() - began, 3)
-    failure = _score(row, settings)
-    recorded = msgspec.to_builtins(row)
-    recorded["trajectory"] = []
-    journal.append(
-        {"event": "attempt_finished", "attempt": job.attempt, "outcome": row.outcome, "trajectory": recorded}
-    )
-    summary = {"attempt": job.attempt, "task_id": task.task_id, "outcome": row.outcome, "reward": row.reward}
-    emit({"event": "attempt_finished", **summary, "steps": len(row.trajectory)})
-    if failure is not None:
-        raise failure
-    return summary
 
 
 @cache
@@ -172,8 +192,12 @@ def _work(
     tools: tuple[BlobStore, Prober, JournalWriter],
     redactor: Redactor,
     emit: Emit,
+    finish: Callable[[], object],
 ) -> None:
-    """Let the agent work in its sandbox; the sandbox is gone when this returns."""
+    """Let the agent work in its sandbox; the sandbox is gone when this returns.
+
+    `finish` records and judges the attempt of an agent that never comes back; the process ends after it.
+    """
     store, prober, journal = tools
     try:
         environment, lower = load_workspace(job.task, store)
@@ -192,16 +216,28 @@ def _work(
                 emit=emit,
             )
             course.steps = workspace
-            course.ending = _run_agent(agent, workspace, course)
+
+            def abandon() -> NoReturn:
+                try:
+                    course.ending = workspace.end("limit_seconds").ending
+                    course.changes = sandbox.changes()
+                    sandbox.close()
+                    finish()
+                except BaseException:  # the attempt stays open in the journal
+                    traceback.print_exc()
+                finally:
+                    os._exit(ABANDONED)
+
+            course.ending = _run_agent(agent, workspace, course, abandon)
             course.changes = sandbox.changes()
     except (RedToGreenError, OSError) as error:
         _stop_for_full_disk(error)
         course.machine_error = _said(error)
 
 
-def _run_agent(agent: Agent, workspace: RecordingWorkspace, course: _Course) -> Ending:
+def _run_agent(agent: Agent, workspace: RecordingWorkspace, course: _Course, abandon: Callable[[], NoReturn]) -> Ending:
     try:
-        with _deadline(workspace):
+        with _deadline(workspace, abandon):
             agent.run(workspace)
     except AttemptEnded as ended:
         workspace.end(ended.ending)
@@ -217,8 +253,11 @@ def _run_agent(agent: Agent, workspace: RecordingWorkspace, course: _Course) -> 
 
 
 @contextlib.contextmanager
-def _deadline(workspace: RecordingWorkspace) -> Iterator[None]:
-    """Interrupt an agent that does not come back by itself; never in the middle of a step."""
+def _deadline(workspace: RecordingWorkspace, abandon: Callable[[], NoReturn]) -> Iterator[None]:
+    """Interrupt an agent that does not come back by itself; never in the middle of a step.
+
+    `abandon` is called, above the agent's own frames, when it goes on whatever is raised in it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -232,8 +271,9 @@ def _deadline(workspace: RecordingWorkspace) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))
         else:
             swallowed += 1
-            if swallowed > SWALLOWED:  # it will never come back: the attempt is lost with this process
-                os._exit(70)
+            if swallowed > SWALLOWED:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                abandon()
             signal.setitimer(signal.ITIMER_REAL, 1.0)
             raise workspace.end("limit_seconds")
 
@@ -250,13 +290,13 @@ def _deadline(workspace: RecordingWorkspace) -> Iterator[None]:
 def _trajectory(
     task: Task,
     job: AttemptJob,
-    task_desc: str,
+    started: dict[str, Any],
     course: _Course,
     verdict: Grade | None,
-    metadata: Metadata,
     redactor: Redactor,
 ) -> Trajectory:
     steps = course.steps
+    metadata = msgspec.convert(started["metadata"], Metadata)
     outcome = "environment_error" if verdict is None else verdict.outcome
     error = course.machine_error or course.agent_error or (verdict.error if verdict else None)
     summary = None
@@ -274,7 +314,7 @@ def _trajectory(
     return Trajectory(
         task_id=task.task_id,
         attempt=job.attempt,
-        task_desc=task_desc,
+        task_desc=started["task_desc"],
         start_state=task.start_state,
         trajectory=steps.steps if steps else [],
         final_state=FinalState(patch=patch, test_summary=summary, tree=steps.tree if steps else task.start_state.tree),
@@ -282,6 +322,7 @@ def _trajectory(
         ending=course.ending,
         success=outcome == "solved" if outcome in REWARDED else None,
         metadata=metadata,
+        extra=started["extra"],
     )
 
 

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,15 @@ from redtogreen.records import Score, Task, Trajectory
 from redtogreen.records.canonical import digest
 from redtogreen.records.grade import REWARDED
 from redtogreen.tasks.files import read_tasks
-from redtogreen.trajectories.collection.attempt import AttemptJob, AttemptSettings, run_attempt
-from redtogreen.trajectories.collection.load import RunIndex, index_run
+from redtogreen.trajectories.collection.attempt import AttemptJob, AttemptSettings, run_attempt, started_event
+from redtogreen.trajectories.collection.load import AttemptEntry, RunIndex, index_run
 from redtogreen.trajectories.collection.run_folder import RunFolder
 from redtogreen.trajectories.collection.tables import write_tables
+from redtogreen.trajectories.recording.redaction import Redactor
 
 DEFAULT_TEMPERATURE = AgentSettings(seed=0).temperature
+TRIES = 2
+"""Attempts that may fail for the machine, or lose their worker, before a place of the run is given up."""
 Emit = Callable[[dict[str, Any]], None]
 
 
@@ -62,9 +65,11 @@ def collect(
     and of "attempt_interrupted".
 
     An attempt that was lost with its process or machine stays as it is, marked interrupted, and a new attempt with the
-    same seed takes its place (`:retry1`). Raises UsageError for other settings than the run was made with, for a run
-    another collection works on, and for an unknown agent; EnvironmentUnavailable when the disk is full or worker
-    processes cannot start. KeyboardInterrupt ends the workers first and keeps what was recorded.
+    same seed takes its place (`:retry1`). One that fails for the machine, or whose own worker is lost, is made once
+    more and then given up; one that was lost with the whole collection is made again by the next. Raises UsageError for
+    other settings than the run was made with, for a run another collection works on, and for an unknown agent;
+    EnvironmentUnavailable when the disk is full or worker processes cannot start. KeyboardInterrupt ends the workers
+    first and keeps what was recorded.
     """
     tell = on_event or (lambda event: None)
     if attempts < 1:
@@ -88,14 +93,13 @@ def collect(
         rows = run.prepare(tasks, settings)
         shared = AttemptSettings(str(out), agent, settings["temperature"], settings["options"], scorer)
         plan = _Plan(rows, settings)
-        _mark_interrupted(run, tell)
+        _mark_interrupted(run, tell, shared)
         jobs = plan.open_jobs(index_run(run))
-        lost = _work(shared, jobs, workers or len(os.sched_getaffinity(0)), tell, lock)
-        if lost:  # once more in this collection; what is lost again waits for the next
-            _mark_interrupted(run, tell)
-            again = [job for job in plan.open_jobs(index_run(run)) if (job.task.task_id, job.index) in lost]
-            _work(shared, again, workers or len(os.sched_getaffinity(0)), tell, lock)
-            _mark_interrupted(run, tell)
+        while jobs:  # what lost its worker is made once more in this collection
+            lost = _work(shared, jobs, workers or len(os.sched_getaffinity(0)), tell, lock)
+            _mark_interrupted(run, tell, shared, lost)
+            places = {(job.task.task_id, job.index) for job, _ in lost}
+            jobs = [job for job in plan.open_jobs(index_run(run)) if (job.task.task_id, job.index) in places]
         write_tables(run)
         return _report(run, index_run(run))
 
@@ -118,19 +122,21 @@ class _Plan:
     settings: Mapping[str, Any]
 
     def open_jobs(self, index: RunIndex) -> list[AttemptJob]:
-        """What is still to be done: places never tried, and places whose last attempt was lost with the machine.
+        """What is still to be done: places without a judged attempt that have not failed `TRIES` times.
 
-        An attempt that ended in a failure of the machine is tried again once, a lost one whenever it was lost.
+        What was lost with its whole collection is no failure of the attempt and does not count.
         """
-        latest = {(entry.task_id, entry.index): entry for entry in index.attempts}
+        made: dict[tuple[str, int], list[AttemptEntry]] = {}
+        for entry in index.attempts:
+            made.setdefault((entry.task_id, entry.index), []).append(entry)
         jobs = []
         for task in self.tasks:
             for number in range(self.settings["attempts"]):
-                last = latest.get((task.task_id, number))
-                retry = 0 if last is None else last.retry + 1
-                if last is not None and last.outcome is not None and (last.outcome in REWARDED or last.retry > 0):
-                    continue
-                jobs.append(self._job(task, number, retry))
+                entries = made.get((task.task_id, number), [])
+                judged = any(entry.outcome in REWARDED for entry in entries)
+                spent = sum(entry.outcome is not None or entry.lost is not None for entry in entries)
+                if not judged and spent < TRIES:
+                    jobs.append(self._job(task, number, entries[-1].retry + 1 if entries else 0))
         return jobs
 
     def _job(self, task: Task, number: int, retry: int) -> AttemptJob:
@@ -139,14 +145,16 @@ class _Plan:
         return AttemptJob(name, task, number, attempt_seed(seed, task.task_id, number), retry)
 
 
-def _work(shared: AttemptSettings, jobs: list[AttemptJob], workers: int, tell: Emit, lock: int) -> set[tuple[str, int]]:
-    """Make the attempts; returns task and index of those whose worker was lost."""
-    lost = set()
+def _work(
+    shared: AttemptSettings, jobs: list[AttemptJob], workers: int, tell: Emit, lock: int
+) -> list[tuple[AttemptJob, str]]:
+    """Make the attempts; returns those whose worker was lost, and how it ended."""
+    lost = []
     results = run_jobs(partial(run_attempt, shared), jobs, min(workers, len(jobs)), tell, keep=[lock])
     with contextlib.closing(results):
         for job, result in results:
             if isinstance(result, WorkerLost):
-                lost.add((job.task.task_id, job.index))
+                lost.append((job, result.message))
             elif isinstance(result, BaseException):
                 raise _stopping(result)
     return lost
@@ -160,16 +168,27 @@ def _stopping(error: BaseException) -> BaseException:
     return error
 
 
-def _mark_interrupted(run: RunFolder, tell: Emit) -> None:
-    """Note the attempts that started and never finished; their processes are gone, since we hold the lock."""
-    open_ones = [entry for entry in index_run(run).attempts if entry.outcome is None and not entry.marked]
-    if not open_ones:
+def _mark_interrupted(
+    run: RunFolder, tell: Emit, shared: AttemptSettings, lost: Sequence[tuple[AttemptJob, str]] = ()
+) -> None:
+    """Note the attempts that never finished; their processes are gone, since we hold the lock.
+
+    `lost`: those whose worker ended under them, which may have been before their first record.
+    """
+    entries = index_run(run).attempts
+    open_ones = [entry for entry in entries if entry.outcome is None and not entry.marked]
+    unknown = [job for job, _ in lost if job.attempt not in {entry.attempt for entry in entries}]
+    how = {job.attempt: reason for job, reason in lost}
+    if not open_ones and not unknown:
         return
     with run.new_journal("collect") as journal:
-        for entry in open_ones:
-            event = {"event": "attempt_interrupted", "attempt": entry.attempt}
-            journal.append(event)
-            tell({**event, "task_id": entry.task_id})
+        for job in unknown:
+            journal.append(started_event(shared, job, Redactor()))
+        named = [(entry.attempt, entry.task_id) for entry in open_ones]
+        for attempt, task_id in [*named, *((job.attempt, job.task.task_id) for job in unknown)]:
+            event = {"event": "attempt_interrupted", "attempt": attempt}
+            journal.append({**event, "lost": how[attempt]} if attempt in how else event)
+            tell({**event, "task_id": task_id})
 
 
 def _report(run: RunFolder, index: RunIndex) -> CollectReport:

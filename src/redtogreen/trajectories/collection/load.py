@@ -33,6 +33,8 @@ class AttemptEntry:
     """None: started, never finished."""
     marked: bool = False
     """Whether a later collection has noted that it was interrupted."""
+    lost: str | None = None
+    """How its worker process ended under it; None: it did not, or its collection ended too."""
 
     @property
     def order(self) -> tuple[str, int, int, str]:
@@ -55,7 +57,7 @@ class RunIndex:
 def index_run(run: RunFolder) -> RunIndex:
     """Read through the journals once."""
     found: dict[str, AttemptEntry] = {}
-    interrupted: set[str] = set()
+    interrupted: dict[str, str | None] = {}
     ignored, damage = 0, []
     for file in run.journal_files():
         report = JournalReport()
@@ -68,7 +70,7 @@ def index_run(run: RunFolder) -> RunIndex:
             if kind == "attempt_started":
                 found[attempt] = AttemptEntry(attempt, event["task_id"], event["index"], event["retry"], file)
             elif kind == "attempt_interrupted":
-                interrupted.add(attempt)
+                interrupted[attempt] = event.get("lost")
                 continue
             entry = found[attempt]
             entry.places.append(place)
@@ -77,8 +79,8 @@ def index_run(run: RunFolder) -> RunIndex:
         ignored += report.ignored
         if report.damaged:
             damage.append(report.damaged)
-    for attempt in interrupted & found.keys():
-        found[attempt].marked = True
+    for attempt in interrupted.keys() & found.keys():
+        found[attempt].marked, found[attempt].lost = True, interrupted[attempt]
     return RunIndex(sorted(found.values(), key=lambda entry: entry.order), ignored, damage)
 
 
@@ -104,7 +106,10 @@ def load_attempt(entry: AttemptEntry) -> Trajectory:
             events.append(event)
             if reached == place[1]:
                 break
-    return assemble(events)
+    row = assemble(events)
+    if entry.lost is not None and entry.outcome is None:
+        row.metadata.error = entry.lost
+    return row
 
 
 def _runs(places: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
