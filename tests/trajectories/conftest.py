@@ -134,6 +134,16 @@ class Secretive(Base):
         w.act("run_command", {"cmd": "cat config.py; echo AKIAQ3EGRZ7ABCDEFG2H; seq 1 5000"}, stage="coding")
         w.act("submit", {"text": "my mail is jane.doe@company.com"}, stage="coding")
 
+class Bulky(Base):
+    """Solves the task, and leaves what no patch can show."""
+    def run(self, w):
+        edit = {"path": "words/counting.py", "start_line": 7, "end_line": 8, "new_content": GOOD}
+        w.act("edit_file", edit, stage="coding")
+        make = "head -c 700000 /dev/zero | tr '\\\\0' x > big.txt; head -c 5000000 /dev/zero > huge.bin;"
+        make += "printf '\\\\377\\\\000' > raw.bin; echo mail=jane.doe@company.com > author.txt"
+        w.act("run_command", {"cmd": make}, stage="coding")
+        w.act("submit", {}, stage="coding")
+
 class Filling(Base):
     def run(self, w):
         import random

@@ -44,6 +44,7 @@ def canonical_trajectory(trajectory: Trajectory) -> dict[str, Any]:
     row = msgspec.to_builtins(trajectory)
     for name in _VOLATILE_METADATA:
         row.get("metadata", {}).pop(name, None)
+    row["final_state"].pop("changes", None)
     for step in row["trajectory"]:
         step.pop("seconds", None)
         step.get("observation", {}).pop("seconds", None)

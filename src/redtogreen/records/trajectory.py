@@ -103,6 +103,8 @@ class FinalState(Record, kw_only=True, omit_defaults=True):
     """None: not graded."""
     tree: str | None = None
     """Content hash of the workspace."""
+    changes: str | None = None
+    """Blob of the run with every changed file, from which the attempt can be graded again; None: not kept."""
 
 
 class Metadata(Record, kw_only=True, omit_defaults=True):
@@ -126,6 +128,8 @@ class Metadata(Record, kw_only=True, omit_defaults=True):
     """Tier and guarantees that held, limits that were hit."""
     redactions: int = 0
     """Secrets replaced while recording."""
+    personal: int = 0
+    """E-mail addresses replaced while recording."""
     redacted_files: list[str] = []
     """Files whose recorded content differs from the workspace because of a replaced secret."""
     tokens: dict[str, int] = {}

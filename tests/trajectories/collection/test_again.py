@@ -8,8 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from redtogreen.errors import UsageError
-from redtogreen.records import ComponentScore, Score
+from redtogreen.records import ComponentScore, Finding, Score
 from redtogreen.trajectories.collection import collect, grade_again, is_run, keep_scores, load_run, replay
+from redtogreen.trajectories.collection.run_folder import RunFolder
+from redtogreen.trajectories.recording.journal import JournalWriter, read_journal
+from redtogreen.trajectories.recording.kept_changes import load_changes
 
 
 def test_a_run_can_be_graded_and_played_again(material, agents, tmp_path):
@@ -30,6 +33,38 @@ def test_a_run_can_be_graded_and_played_again(material, agents, tmp_path):
     with pytest.raises(UsageError, match="fits 2 attempts"):
         replay(run, ":0", tmp_path / "x")
     assert is_run(run) and not is_run(tmp_path) and not is_run(tmp_path / "none")
+
+
+def test_what_no_patch_shows_is_graded_again_all_the_same(material, agents, tmp_path):
+    """Binary and large files are kept with the attempt; an e-mail address is replaced and stops nothing."""
+    run = tmp_path / "run"
+    collect(material.file, f"{agents}:Bulky", run, attempts=1)
+    rows = list(load_run(run))
+    assert rows[0].outcome == "solved" and rows[0].metadata.personal > 0 == rows[0].metadata.redactions
+    assert "Binary files" in rows[0].final_state.patch and rows[0].metadata.redacted_files == []
+    changes, redacted = load_changes(rows[0].final_state.changes, RunFolder(run).blobs)
+    assert changes["raw.bin"].content == b"\xff\0" and len(changes["big.txt"].content) == 700_000 and not redacted
+    assert changes["author.txt"].content == b"mail=person-1@redacted.invalid\n"
+    assert rows[0].metadata.grade.findings == [Finding(kind="size", status="blocked", evidence="huge.bin")]
+    assert grade_again(run) == [row.metadata.grade for row in rows]
+
+
+def test_a_run_without_the_changed_files_is_graded_again_from_its_patches(material, agents, tmp_path):
+    """What an older version recorded."""
+    for agent in ("Solver", "Bulky"):
+        run = tmp_path / agent
+        collect(material.file, f"{agents}:{agent}", run, attempts=1, workers=1)
+        (journal,) = run.glob("journal/worker-*")
+        events = list(read_journal(journal))
+        journal.unlink()
+        with JournalWriter(journal) as writer:
+            for event in events:
+                event.get("trajectory", {}).get("final_state", {}).pop("changes", None)
+                writer.append(event)
+    assert {one.outcome for one in grade_again(tmp_path / "Solver")} == {"solved", "failed"}
+    assert {one.error for one in grade_again(tmp_path / "Bulky")} == {
+        "the patch leaves out files that are no text, or too large"
+    }
 
 
 def test_what_was_redacted_is_neither_played_nor_graded_again(material, agents, tmp_path):

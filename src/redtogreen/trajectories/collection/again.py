@@ -11,6 +11,7 @@ from typing import Any
 
 from redtogreen.errors import UsageError, nearest
 from redtogreen.execution.executors.local import run_jobs
+from redtogreen.grading.grade import grade
 from redtogreen.grading.patches import grade_patch
 from redtogreen.records import Grade, Task, Trajectory, write_jsonl
 from redtogreen.records.canonical import canonical_trajectory
@@ -19,17 +20,18 @@ from redtogreen.tasks.files import blobs_of, write_tasks
 from redtogreen.trajectories.collection.collect import collect
 from redtogreen.trajectories.collection.load import AttemptEntry, index_run, load_attempt, load_run
 from redtogreen.trajectories.collection.run_folder import RunFolder
+from redtogreen.trajectories.recording.kept_changes import load_changes
+from redtogreen.trajectories.recording.workspace_state import UNSHOWN
 
 Emit = Callable[[dict[str, Any]], None]
-_UNSHOWN = "\nBinary files "
 
 
 def grade_again(run: Path, on_event: Emit | None = None, *, workers: int | None = None) -> list[Grade]:
     """The verdict on the recorded final workspace of every attempt, each in a fresh sandbox, in the order of the run.
 
     Attempts that ended in a failure of the machine keep their outcome. Those whose record does not hold the workspace
-    (a secret was replaced in a file, or a changed file is no text) are `grader_error`, with the reason. `on_event` is
-    told of "grade_finished".
+    (a secret was replaced in a file; or it is an older one without the changed files, and one of them is no text) are
+    `grader_error`, with the reason. `on_event` is told of "grade_finished".
     """
     folder = RunFolder.open(run)
     tasks = {task.task_id: task for task in folder.tasks()}
@@ -52,18 +54,18 @@ def _grade_one(run: str, job: tuple[int, Task, AttemptEntry], emit: Emit) -> Gra
     if row.outcome not in REWARDED:
         error = row.metadata.error or "the attempt was interrupted"
         return Grade(task_id=task.task_id, outcome=row.outcome or "interrupted", error=error)
-    if reason := why_not_again(row):
-        return Grade(task_id=task.task_id, outcome="grader_error", error=reason)
-    return grade_patch(task, row.final_state.patch, RunFolder(Path(run)).task_blobs)
-
-
-def why_not_again(row: Trajectory) -> str | None:
-    """Why the recorded workspace is not the one that was graded; None when it is."""
-    if row.metadata.redacted_files:
-        return f"secrets were replaced in the record of {', '.join(row.metadata.redacted_files)}"
-    if _UNSHOWN in row.final_state.patch:
-        return "the patch leaves out files that are no text, or too large"
-    return None
+    folder = RunFolder(Path(run))
+    kept = row.final_state.changes
+    changes, redacted = load_changes(kept, folder.blobs) if kept else ({}, row.metadata.redacted_files)
+    if redacted:
+        error = f"secrets were replaced in the record of {', '.join(redacted)}"
+        return Grade(task_id=task.task_id, outcome="grader_error", error=error)
+    if kept:
+        return grade(task, changes, folder.task_blobs)
+    if UNSHOWN in row.final_state.patch:
+        error = "the patch leaves out files that are no text, or too large"
+        return Grade(task_id=task.task_id, outcome="grader_error", error=error)
+    return grade_patch(task, row.final_state.patch, folder.task_blobs)
 
 
 @dataclass(frozen=True)

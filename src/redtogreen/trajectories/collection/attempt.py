@@ -303,13 +303,17 @@ def _trajectory(
     if verdict is not None and outcome in REWARDED:
         passed = sum(status == "passed" for status in verdict.tests.values())
         summary = TestSummary(passed=passed, failed=len(verdict.tests) - passed)
-    patch = steps.final_patch() if steps else ""
+    patch, kept = "", None
+    if steps is not None and verdict is not None:
+        patch, kept = steps.keep_final(course.changes)
+    elif steps is not None:
+        patch = steps.final_patch()
     if verdict is not None:
         verdict = msgspec.convert(redactor.value(msgspec.to_builtins(verdict)), Grade)
     metadata.sandbox = course.sandbox
     metadata.grade = verdict
     metadata.error = None if error is None else redactor.text(error)
-    metadata.redactions = redactor.count
+    metadata.redactions, metadata.personal = redactor.count, redactor.personal
     metadata.redacted_files = sorted(steps.redacted_files) if steps else []
     return Trajectory(
         task_id=task.task_id,
@@ -317,7 +321,12 @@ def _trajectory(
         task_desc=started["task_desc"],
         start_state=task.start_state,
         trajectory=steps.steps if steps else [],
-        final_state=FinalState(patch=patch, test_summary=summary, tree=steps.tree if steps else task.start_state.tree),
+        final_state=FinalState(
+            patch=patch,
+            test_summary=summary,
+            tree=steps.tree if steps else task.start_state.tree,
+            changes=kept,
+        ),
         outcome=outcome,
         ending=course.ending,
         success=outcome == "solved" if outcome in REWARDED else None,

@@ -19,10 +19,11 @@ from redtogreen.records import ACTIONS, Ending, Feedback, Step, Task
 from redtogreen.store import BlobStore
 from redtogreen.trajectories.recording.actions import Actions
 from redtogreen.trajectories.recording.journal import JournalWriter
+from redtogreen.trajectories.recording.kept_changes import keep_changes
 from redtogreen.trajectories.recording.probe import Prober
 from redtogreen.trajectories.recording.redaction import Redactor
 from redtogreen.trajectories.recording.texts import recorded_observation, shorten, shortened
-from redtogreen.trajectories.recording.workspace_state import WorkspaceState
+from redtogreen.trajectories.recording.workspace_state import UNSHOWN, WorkspaceState
 
 PLAN_ACTIONS = ("list_files", "search_text", "search_symbol", "open_file", "write_plan", "submit")
 """What a plan may consist of: it changes nothing and executes nothing."""
@@ -182,7 +183,7 @@ class RecordingWorkspace:
         shown = self._state.update(self.changes)
         if not shown:
             return None
-        diff = self._redacted_diff(shown)
+        diff = "".join(self._redacted(shown).values())
         if len(diff) > MAX_DIFF:
             step.extra = {"full_diff": self._blobs.put(diff.encode("utf-8", "replace"))}
         step.diff = shorten(diff, MAX_DIFF)
@@ -192,18 +193,26 @@ class RecordingWorkspace:
             return error
         return None
 
-    def _redacted_diff(self, shown: Mapping[str, str]) -> str:
-        parts = []
+    def _redacted(self, shown: Mapping[str, str]) -> dict[str, str]:
+        """Diffs by path without their secrets; remembers which files held some."""
+        clean = {}
         for path, diff in shown.items():
-            clean = self._redactor.text(diff)
-            if clean != diff:
+            secrets = self._redactor.count
+            clean[path] = self._redactor.text(diff)
+            if self._redactor.count > secrets:
                 self.redacted_files.add(path)
-            parts.append(clean)
-        return "".join(parts)
+        return clean
 
     def final_patch(self) -> str:
         """Unified diff from the start state to the workspace, redacted."""
-        return self._redacted_diff(self._state.against_start())
+        return "".join(self._redacted(self._state.against_start()).values())
+
+    def keep_final(self, changes: Changes) -> tuple[str, str]:
+        """Store the changed files of the final workspace, redacted; returns the patch and the blob's name."""
+        diffs = self._state.against_start()
+        shown = self._redacted(diffs)
+        clean = [path for path, diff in shown.items() if diff == diffs[path] and UNSHOWN not in diff]
+        return "".join(shown.values()), keep_changes(changes, clean, self._redactor, self._blobs)
 
     @property
     def tree(self) -> str:

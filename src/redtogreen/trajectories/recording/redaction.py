@@ -1,7 +1,8 @@
 """Replaces secrets by stable placeholders before anything is written.
 
 Within one attempt the same secret always becomes the same placeholder, `<SECRET:kind:number>`, numbered per kind in
-the order of first appearance; so equal attempts give equal records.
+the order of first appearance; so equal attempts give equal records. An e-mail address is personal, not secret: it
+becomes `person-<number>@redacted.invalid`, an address still, so that code that holds one goes on working.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from redtogreen.scanning.secrets import find_secrets
 
 _SECRET_NAME = re.compile(r"(?:^|_)(?:\w*KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)S?(?:_|$)")
+_PERSONAL = "email"
 _REMEMBERED = 8
 """Values at least this long are replaced wherever they show up again, whatever stands around them."""
 
@@ -23,7 +25,9 @@ class Redactor:
 
     def __init__(self, environment: Mapping[str, str] | None = None):
         self.count = 0
-        """Places replaced so far."""
+        """Places where a secret was replaced so far."""
+        self.personal = 0
+        """Places where an e-mail address was replaced so far."""
         self._placeholders: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._known: dict[str, str] = {}
@@ -87,13 +91,18 @@ class Redactor:
         for start, end, kind in _merged(spans):
             pieces += [text[done:start], self._placeholder(text[start:end], kind)]
             done = end
-            self.count += 1
+            if kind == _PERSONAL:
+                self.personal += 1
+            else:
+                self.count += 1
         return "".join([*pieces, text[done:]])
 
     def _placeholder(self, secret: str, kind: str) -> str:
         if secret not in self._placeholders:
             number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
-            self._placeholders[secret] = f"<SECRET:{kind}:{number}>"
+            self._placeholders[secret] = (
+                f"person-{number}@redacted.invalid" if kind == _PERSONAL else f"<SECRET:{kind}:{number}>"
+            )
         return self._placeholders[secret]
 
 

@@ -14,6 +14,8 @@ from redtogreen.store import BlobStore
 
 MAX_DIFFED = 512 * 2**10
 """Bytes; a larger file is named in a diff, not shown."""
+UNSHOWN = "\nBinary files "
+"""Stands in the diff of a file that is named, not shown."""
 BY_PRODUCTS = (
     ".git",
     "__pycache__",
