@@ -11,7 +11,7 @@ import pytest
 
 from redtogreen.data.datasets import build_dataset, card, dataset_names, diff, load_dataset, rebuild, versions
 from redtogreen.data.datasets.manifest import read_manifest
-from redtogreen.errors import RecordError, UsageError
+from redtogreen.errors import RecordError, RedToGreenError, UsageError
 from redtogreen.records import encode
 
 
@@ -177,6 +177,56 @@ def test_one_flipped_bit_in_a_shard_is_noticed(built) -> None:
     path.write_bytes(content)
     result = rebuild("demo/v1", root)
     assert not result.same and result.shards[shard] == "damaged"
+
+
+@pytest.mark.parametrize("field", ["outcomes", "licences", "notes", "counts", "built_from", "sources", "seed"])
+def test_a_manifest_changed_by_hand_is_refused_and_rebuild_names_the_field(built, field: str) -> None:
+    _, root, manifest = built
+    path = root / "demo" / "v1" / "manifest.json"
+    raw = json.loads(path.read_text())
+    path.write_text(json.dumps(raw, indent=4))
+    assert load_dataset("demo/v1", root).manifest == manifest, "another layout is the same manifest"
+    changed = {"notes": ["all licences were checked"], "sources": [], "seed": 5}.get(field)
+    changed = (
+        changed
+        if changed is not None
+        else {**raw[field], next(iter(raw[field])): type(next(iter(raw[field].values())))()}
+    )
+    path.write_text(json.dumps(raw | {field: changed}))
+    with pytest.raises(RecordError, match=r"manifest.json was changed after it was written"):
+        load_dataset("demo/v1", root)
+    result = rebuild("demo/v1", root)
+    assert not result.same and "was changed" in result.notes[0]
+    raw.pop("digest")
+    path.write_text(json.dumps(raw | {field: changed}))
+    if field not in ("built_from", "seed"):
+        result = rebuild("demo/v1", root)
+        assert not result.same and result.notes == [f"`{field}` in manifest.json is not what comes out again"]
+
+
+def test_a_split_that_is_no_name_is_an_error_that_names_the_file(built) -> None:
+    _, root, _ = built
+    path = root / "demo" / "v1" / "manifest.json"
+    raw = json.loads(path.read_text())
+    raw["splits"]["a\0b"] = raw["splits"].pop("train")
+    path.write_text(json.dumps(raw))
+    with pytest.raises(RecordError, match=r"manifest.json: splits: 'a\\x00b' cannot name a split"):
+        load_dataset("demo/v1", root)
+
+
+def test_cleaned_rows_changed_by_hand_are_not_built_from(make, tmp_path: Path) -> None:
+    cleaned = make.cleaned(tmp_path / "c", some_rows(make))
+    for name, old, new in (
+        ("kept.jsonl", b'"reward":1.0', b'"reward":9.0'),
+        ("cleaning.json", b'"total": 14', b'"total": 15'),
+    ):
+        before = (cleaned / name).read_bytes()
+        assert old in before
+        (cleaned / name).write_bytes(before.replace(old, new))
+        with pytest.raises(RedToGreenError, match=f"{name} (was )?changed after"):
+            build_dataset(cleaned, "demo", tmp_path / "d")
+        (cleaned / name).write_bytes(before)
+    assert build_dataset(cleaned, "demo", tmp_path / "d").version == "v1"
 
 
 def test_diff_names_what_came_went_changed_and_moved(make, tmp_path: Path) -> None:

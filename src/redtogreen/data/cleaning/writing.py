@@ -20,6 +20,7 @@ from redtogreen import __version__
 from redtogreen.data.cleaning.row import Row
 from redtogreen.data.cleaning.running import CleaningResult
 from redtogreen.data.folders import content_hash, new_folder
+from redtogreen.data.seal import sealed
 from redtogreen.records import encode, write_jsonl
 from redtogreen.records.base import SCHEMA, Record
 from redtogreen.store import disk_errors, write_atomic
@@ -65,8 +66,12 @@ class CleaningSummary(Record, kw_only=True):
     dropped: dict[str, int]
     funnel: list[FunnelStep]
     sources: list[Source]
+    files: dict[str, str | None] = {}
+    """File -> content hash, of the rows and the verdicts."""
     verdicts: str = "verdicts.jsonl"
     code_version: str = __version__
+    digest: str | None = None
+    """`sha256:` over all other fields. None: written before there was one."""
 
 
 def write_cleaned(result: CleaningResult, out: Path) -> Path:
@@ -91,8 +96,9 @@ def write_cleaned(result: CleaningResult, out: Path) -> Path:
             dropped=result.dropped,
             funnel=[FunnelStep(rule=rule, rows_in=came, rows_out=left) for rule, came, left in result.funnel],
             sources=_sources(result),
+            files={name: content_hash(folder / name) for name in ("kept.jsonl", "verdicts.jsonl")},
         )
-        write_atomic(folder / "cleaning.json", msgspec.json.format(encode(summary), indent=1) + b"\n")
+        write_atomic(folder / "cleaning.json", msgspec.json.format(encode(sealed(summary)), indent=1) + b"\n")
     return out
 
 

@@ -39,6 +39,7 @@ from redtogreen.data.datasets.manifest import (
 )
 from redtogreen.data.datasets.splits import marked_eval, project_of, split_projects
 from redtogreen.data.folders import content_hash, file_hash, locked, publish, sync, workplace
+from redtogreen.data.seal import check_seal, sealed
 from redtogreen.errors import UsageError
 from redtogreen.records import Trajectory, decode
 from redtogreen.records.canonical import canonical_json, canonical_trajectory
@@ -46,6 +47,7 @@ from redtogreen.store import disk_errors, write_atomic
 
 INPUTS = ("kept.jsonl", "cleaning.json")
 SPLITS = ("train", "eval")
+_CLEAN_AGAIN = "clean again into a new folder with: redtogreen clean INPUT --out DIR"
 
 
 @dataclass(slots=True)
@@ -67,7 +69,7 @@ def build_dataset(cleaned: Path, name: str, root: Path, *, eval_share: float = 0
     The split is by project and drawn from `seed`; about `eval_share` of the rows, in [0, 1), is held out. When a
     version with the same hash exists it is given back with `reused` set and nothing is written.
     Safe beside other builds; a version is there whole or not at all. Raises UsageError for a folder without cleaned
-    rows or with none, RecordError for a broken row, EnvironmentUnavailable for a full disk.
+    rows, with none, or with others than cleaning wrote, RecordError for a broken row, EnvironmentUnavailable for a full disk.
     """
     cleaned, root = Path(cleaned), Path(root)
     check_name(name)
@@ -191,6 +193,10 @@ def _copy_provenance(cleaned: Path, target: Path, manifest: Manifest) -> None:
         manifest.notes.append("the cleaned folder has no cleaning.json: recipes, funnel and sources are not known")
         return
     summary = decode(path.read_bytes(), CleaningSummary, file=str(path))
+    check_seal(summary, path, _CLEAN_AGAIN)
+    for file, expected in summary.files.items():
+        if content_hash(cleaned / file) != expected:
+            raise UsageError(f"{cleaned / file} changed after cleaning", _CLEAN_AGAIN)
     manifest.funnel, manifest.sources = summary.funnel, summary.sources
     for use, recipe in (("cleaning", summary.recipe), ("reward", summary.reward_recipe)):
         if recipe is None:
@@ -199,7 +205,7 @@ def _copy_provenance(cleaned: Path, target: Path, manifest: Manifest) -> None:
         copy.parent.mkdir(exist_ok=True)
         shutil.copyfile(cleaned / "recipes" / copy.name, copy)
         if file_hash(copy) != recipe.hash:
-            raise UsageError(f"{cleaned / recipe.file} changed after cleaning", "clean again into a new folder")
+            raise UsageError(f"{cleaned / recipe.file} changed after cleaning", _CLEAN_AGAIN)
         manifest.recipes[use] = structs.replace(recipe, file=f"recipes/{copy.name}")
 
 
@@ -214,6 +220,7 @@ def _publish(root: Path, name: str, folder: Path, manifest: Manifest) -> Manifes
         for shard in manifest.shards:
             _place_shard(folder / SHARDS / f"{shard}.parquet", shard_path(root, shard))
         new = folder / "new"
+        manifest = sealed(manifest)
         write_atomic(new / "manifest.json", manifest_bytes(manifest))
         write_atomic(new / "README.md", render_card(manifest).encode())
         publish(new, root / name / manifest.version)

@@ -10,6 +10,13 @@ from redtogreen.data.datasets.building import build_dataset
 from redtogreen.data.datasets.manifest import Manifest, shard_path
 from redtogreen.data.datasets.reading import Dataset, load_dataset
 from redtogreen.data.folders import content_hash, workplace
+from redtogreen.data.seal import broken
+
+
+_CONTENT = sorted(
+    set(Manifest.__struct_fields__) - {"schema", "name", "version", "built_from", "code", "digest", "reused"}
+)
+"""Fields of a manifest that come out the same when it is made again."""
 
 
 class Comparison(msgspec.Struct, kw_only=True):
@@ -19,7 +26,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     how: str
     """`rebuilt`: made again from the cleaned rows; `verified`: those are gone, only the files could be checked."""
     same: bool
-    """Nothing differs: hash, rows, splits and shard bytes when rebuilt; shard bytes when verified."""
+    """Nothing differs: all of the manifest and the shard bytes when rebuilt; its digest and they when verified."""
     hash: str
     found_hash: str | None
     """None when only verified."""
@@ -53,8 +60,9 @@ def rebuild(ref: str, root: Path) -> Comparison:
     When the cleaned folder is gone or has changed, the stored files are checked against the manifest instead, and
     the notes say so. The stored version is never touched.
     """
-    dataset = load_dataset(ref, root)
+    dataset = load_dataset(ref, root, altered=True)
     manifest, root = dataset.manifest, dataset.root
+    altered = broken(manifest)
     stored = {shard: _stored_state(root, shard) for shard in manifest.shards}
     cleaned = root / manifest.built_from.path
     notes = []
@@ -63,8 +71,10 @@ def rebuild(ref: str, root: Path) -> Comparison:
         if found != expected:
             state = "is gone" if found is None else "is not what the version was made of"
             notes.append(f"{manifest.built_from.path}/{file} {state}; only the stored files were checked")
-    if notes:
-        same = all(state == "same" for state in stored.values())
+    if altered:
+        notes.insert(0, "manifest.json was changed after it was written: its digest does not fit")
+    if len(notes) > altered:
+        same = all(state == "same" for state in stored.values()) and not altered
         return Comparison(
             ref=manifest.ref, how="verified", same=same, hash=manifest.hash, found_hash=None, shards=stored, notes=notes
         )
@@ -76,7 +86,9 @@ def rebuild(ref: str, root: Path) -> Comparison:
     for package, version in manifest.code.items():
         if again.code.get(package) != version:
             notes.append(f"made with {package} {version}, now {again.code.get(package)}: bytes may differ")
-    same = all(state == "same" for state in stored.values()) and _content(again) == _content(manifest)
+    differing = [name for name in _CONTENT if getattr(again, name) != getattr(manifest, name)]
+    notes += [f"`{name}` in manifest.json is not what comes out again" for name in differing]
+    same = all(state == "same" for state in stored.values()) and not differing and not altered
     return Comparison(
         ref=manifest.ref,
         how="rebuilt",
@@ -112,10 +124,6 @@ def diff(first: str, second: str, root: Path) -> DatasetDiff:
 def _stored_state(root: Path, shard: str) -> str:
     found = content_hash(shard_path(root, shard))
     return "missing" if found is None else "same" if found == f"sha256:{shard}" else "damaged"
-
-
-def _content(manifest: Manifest) -> tuple:
-    return manifest.hash, manifest.rows, manifest.splits, manifest.shards, manifest.recipes, manifest.statistics
 
 
 def _rows_of(dataset: Dataset) -> dict[str, tuple[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from redtogreen.data.cleaning.writing import FunnelStep, RecipeUse, Source
+from redtogreen.data.seal import check_seal
 from redtogreen.errors import RecordError, UsageError, nearest
 from redtogreen.records import decode
 from redtogreen.records.base import SCHEMA, Record
@@ -81,6 +82,8 @@ class Manifest(Record, kw_only=True, omit_defaults=True):
     statistics: dict[str, dict[str, float | None]]
     """Quantity -> mean, min, max."""
     notes: list[str] = []
+    digest: str | None = None
+    """`sha256:` over all other fields: a change by hand is noticed. None: written before there was one."""
     reused: bool = False
     """True on what `build_dataset` gives back when an earlier version already holds the same content."""
 
@@ -137,10 +140,20 @@ def find_version(ref: str, root: Path) -> tuple[str, str]:
     return name, version
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a version folder. Raises RecordError when it breaks its schema."""
+def read_manifest(folder: Path, *, altered: bool = False) -> Manifest:
+    """The manifest of a version folder.
+
+    Raises RecordError when it breaks its schema, and when it was changed by hand unless `altered` is allowed.
+    """
     path = folder / "manifest.json"
-    return decode(path.read_bytes(), Manifest, file=str(path))
+    manifest = decode(path.read_bytes(), Manifest, file=str(path))
+    for split in manifest.splits:
+        if not _NAME.fullmatch(split):
+            raise RecordError(f"{path}: splits: {split!r} cannot name a split", "restore the file from a copy")
+    if not altered:
+        see = f"restore it from a copy; what differs says: redtogreen dataset rebuild {manifest.ref}"
+        check_seal(manifest, path, see)
+    return manifest
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

@@ -68,11 +68,14 @@ class Dataset:
         return (self.folder / "README.md").read_text("utf-8")
 
 
-def load_dataset(ref: str, root: Path) -> Dataset:
-    """The dataset version `name/version`, or the newest of `name`. Raises UsageError when there is none."""
+def load_dataset(ref: str, root: Path, *, altered: bool = False) -> Dataset:
+    """The dataset version `name/version`, or the newest of `name`.
+
+    Raises UsageError when there is none, RecordError when its manifest was changed by hand unless `altered`.
+    """
     root = Path(root)
     name, version = find_version(ref, root)
-    return Dataset(read_manifest(root / name / version), root)
+    return Dataset(read_manifest(root / name / version, altered=altered), root)
 
 
 def card(ref: str, root: Path) -> str:
