@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redtogreen.cli import attempts, chain, datasets, grading, lists, reading, rewards, tasks
+from redtogreen.cli import attempts, chain, datasets, grading, lists, reading, rewards, sandboxes, tasks
 from redtogreen.cli.failures import report, unknown_command
 from redtogreen.cli.output import say
 
 ORDER = (
     *("demo", "run", "sources", "tasks", "collect", "evaluate", "grade", "score", "recipe", "clean", "dataset"),
-    *("export", "show", "report", "replay", "list"),
+    *("export", "show", "report", "replay", "exec", "shell", "doctor", "list"),
 )
 """Order of the commands in the help: that of the chain."""
 
@@ -56,6 +56,7 @@ def build_app() -> typer.Typer:
     rewards.add_to(app, _group)
     datasets.add_to(app, _group)
     reading.add_to(app)
+    sandboxes.add_to(app)
     lists.add_to(app)
     return app
 
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        code = report(error, "--json" in words)
+        code = report(error, "--json" in words[: words.index("--") if "--" in words else None])
     sys.exit(code)
 
 

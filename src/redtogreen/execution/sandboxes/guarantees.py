@@ -1,6 +1,10 @@
-"""Which promises a namespace sandbox keeps, and why where one is weaker."""
+"""Which promises a sandbox keeps, how strongly, why where one is weaker, and what would mend it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from redtogreen.errors import UsageError, nearest
 
 MEANINGS = {
     "host_files": "only the system's programs, the mounts asked for and the workspace are visible",
@@ -17,7 +21,44 @@ MEANINGS = {
     "output": "any amount of output is counted and kept in bounded memory",
     "tree_kill": "nothing a command started outlives it, and nothing outlives the host process",
     "exit_status": "the status comes from a process the command can neither trace nor write to",
+    "collection": "reading a workspace follows no link, waits for no pipe and runs nothing that lies in it",
 }
+
+REMEDIES = {
+    "memory": "let this user make memory control groups: systemd-run --user --scope -p Delegate=yes, or run as root",
+    "process_count": "use Linux 5.14 or newer, or let this user make pids control groups",
+}
+"""What mends a guarantee that is weaker than it can be; for the others it is another backend or another machine."""
+
+TIERS = {
+    "namespaces+cgroup": "user namespaces, with control groups for memory and processes",
+    "namespaces+watchdog": "user namespaces; memory is sampled every 50 ms instead of limited by the kernel",
+    "landlock": "Landlock, a system call filter and resource limits on a copied workspace: not built yet, never used",
+    "none": "nothing holds here, so nothing is run",
+}
+"""In the order of preference; the first that this machine can do is used, and never a lower one unasked."""
+
+
+def tier_of(guarantees: Mapping[str, str]) -> str:
+    """The tier of a sandbox that is up, or of none when no guarantee holds."""
+    if not any(level != "absent" for level in guarantees.values()):
+        return "none"
+    return "namespaces+cgroup" if guarantees.get("memory") == "enforced" else "namespaces+watchdog"
+
+
+def missing(required: Iterable[str], guarantees: Mapping[str, str]) -> list[str]:
+    """The required guarantees that are not enforced, in the order asked for.
+
+    Raises UsageError for a name that is no guarantee.
+    """
+    required = list(required)
+    for name in required:
+        if name not in MEANINGS:
+            close = nearest(name, MEANINGS)
+            raise UsageError(
+                f"unknown guarantee {name!r}", (f"did you mean {close!r}? " if close else "") + "See: redtogreen doctor"
+            )
+    return [name for name in required if guarantees.get(name, "absent") != "enforced"]
 
 
 def held(*, memory_group: bool, process_group: bool, release: str) -> tuple[dict[str, str], dict[str, str]]:
