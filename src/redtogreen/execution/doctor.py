@@ -78,9 +78,10 @@ def diagnose(backend: str | None = None, *, controls: bool = False, on_event: On
 
     Raises UsageError for an unknown backend. A machine that can start none gives the tier "none".
     """
-    opener = backends.opener(backend or backends.BACKENDS[0])
     name = backend or backends.BACKENDS[0]
-    started = {other: backends.why_not(other) for other in backends.known()}
+    opener = backends.opener(name)
+    with Bait():  # what a backend starts only once, it starts where the bait can be found
+        started = {other: backends.why_not(other) for other in backends.known()}
     machine = {"kernel": os.uname().release, "user": "root" if os.geteuid() == 0 else f"uid {os.geteuid()}"}
     if started[name] is not None:
         nothing = Level("absent", str(started[name]), "see the reason; redtogreen runs nothing where no sandbox starts")
