@@ -7,19 +7,19 @@ from .attack import Attack, Control, Setting
 
 _MB = 2**20
 _SMALL = Limits(seconds=20, processes=40, memory=128 * _MB, disk=16 * _MB, inodes=500)
-_LARGE = Limits(seconds=20, processes=300, memory=512 * _MB, disk=128 * _MB, inodes=20_000)
+_LARGE = Limits(seconds=20, processes=300, memory=1024 * _MB, disk=128 * _MB, inodes=20_000)
 
 _BOMB = """
 count, refused = 0, None
 try:
-    for _ in range(150):
+    for _ in range(100):
         if os.fork() == 0:
             signal.alarm(10)
             signal.pause()
         count += 1
 except OSError as error:
     refused = errno.errorcode[error.errno]
-tell(refused is None, f"{count} of 150 forks, then {refused or 'no refusal'}")
+tell(refused is None, f"{count} of 100 forks, then {refused or 'no refusal'}")
 """
 
 _MEMORY = """
@@ -113,7 +113,7 @@ ATTACKS = (
     Attack(
         "fork bomb",
         "process_count",
-        "150 forks under a limit of 40 processes",
+        "100 forks under a limit of 40 processes",
         "EAGAIN before the limit",
         _BOMB,
         Control("limit of 300 processes", Setting(_LARGE)),
@@ -125,7 +125,7 @@ ATTACKS = (
         "one process touches 200 MB under a limit of 128 MiB",
         "the process, or all of them, killed",
         _ONE,
-        Control("limit of 512 MiB", Setting(_LARGE)),
+        Control("limit of 1 GiB", Setting(_LARGE)),
         Setting(_SMALL),
         ended_by=("memory",),
     ),
@@ -135,7 +135,7 @@ ATTACKS = (
         "5 processes touch 40 MB each under a limit of 128 MiB",
         "some of them, or all, killed",
         _TREE,
-        Control("limit of 512 MiB", Setting(_LARGE)),
+        Control("limit of 1 GiB", Setting(_LARGE)),
         Setting(_SMALL),
         ended_by=("memory",),
     ),
