@@ -15,7 +15,8 @@ from redtogreen.execution.sandboxes.attacks.bait import Bait
 from redtogreen.execution.sandboxes.guarantees import MEANINGS, REMEDIES, TIERS, tier_of
 
 OnEvent = Callable[[dict[str, Any]], None]
-_OTHER = "use another backend or another machine, and report what was seen"
+_BROKEN = "do not run foreign code with this backend here, and report what was seen"
+_WEAKER = "use another backend, or another machine"
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,12 @@ def _level(guarantee: str, claimed: dict[str, str], reasons: dict[str, str], row
     broken = [row for row in rows if row.guarantee == guarantee and not row.stopped]
     if broken:
         seen = "; ".join(f"{row.name}: {row.seen}" for row in broken)
-        return Level("absent", f"not stopped: {seen}", REMEDIES.get(guarantee, _OTHER))
+        return Level("absent", f"not stopped: {seen}", _BROKEN)
     level = claimed.get(guarantee, "absent")
     if level == "enforced":
         return Level("enforced")
     reason = reasons.get(guarantee, "the backend does not promise it")
-    return Level(level, reason, REMEDIES.get(guarantee, _OTHER))
+    return Level(level, reason, REMEDIES.get(guarantee, _WEAKER))
 
 
 def _control_groups(claimed: dict[str, str]) -> str:

@@ -46,7 +46,7 @@ def doctor_text(found: Diagnosis, self_test: bool) -> str:
     starts = [(name, "starts" if reason is None else reason) for name, reason in found.backends.items()]
     parts.append(table(["backend", "on this machine"], starts, left=2, limit=_WIDE))
     parts.append(table(["tier, best first", "on this machine"], order(found).items(), left=2, limit=_WIDE))
-    if self_test:
+    if self_test and found.attacks:
         parts += [_attacks_table(found.attacks), _sum(found)]
     return "\n\n".join(parts)
 

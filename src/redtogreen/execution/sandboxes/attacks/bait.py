@@ -84,7 +84,6 @@ class Bait:
             "target": str(self.secret),
             "marker": str(self.marker),
             "victim": self._victim.pid,
-            "victim_mark": self.mark,
             "port": self._tcp.getsockname()[1],
             "abstract": self.mark,
         }

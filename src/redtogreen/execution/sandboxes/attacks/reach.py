@@ -74,17 +74,17 @@ tell(answer in ("allowed", "killed"), f"kill: {answer}")
 """
 
 _SEE = """
-if given["inside"]:
-    victim()
-seen = []
+mark = "victim-of-" + given["mark"]  # joined only here: a supervisor's command line may hold this very text
+if given["inside"] and os.fork() == 0:
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "import time; time.sleep(10)", mark])
+time.sleep(0.3 if given["inside"] else 0)
+seen = 0
 for process in filter(str.isdigit, os.listdir("/proc")):
     try:
-        words = open(f"/proc/{process}/cmdline", errors="replace").read()
+        seen += mark in open(f"/proc/{process}/cmdline", errors="replace").read()
     except OSError:
-        continue
-    if int(process) != os.getpid() and given["victim_mark"] in words:
-        seen.append(process)
-tell(bool(seen), f"{len(seen)} foreign processes seen")
+        pass
+tell(bool(seen), f"{seen} processes of the host seen" if not given["inside"] else f"{seen} processes seen")
 """
 
 _TRACE = """
