@@ -12,7 +12,6 @@ from redtogreen.data.datasets.reading import Dataset, load_dataset
 from redtogreen.data.folders import content_hash, workplace
 from redtogreen.data.seal import broken
 
-
 _CONTENT = sorted(
     set(Manifest.__struct_fields__) - {"schema", "name", "version", "built_from", "code", "digest", "reused"}
 )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from redtogreen.errors import EnvironmentUnavailable
 from redtogreen.execution.environments import build, distributions
+from redtogreen.execution.environments.preloading import preload_of
 from redtogreen.execution.environments.specification import Specification, decode
 from redtogreen.execution.sandboxes import Changes, Limits, Mount, Sandbox, open_sandbox
+from redtogreen.execution.testruns.run import PROGRAMS
 
 VARIABLES = {
     "PYTHONNOUSERSITE": "1",
@@ -31,6 +34,8 @@ class Environment:
     spec: bytes
     """Canonical JSON; its digest is `hash`."""
     mounts: list[Mount]
+    roots: list[str]
+    """Folders of the workspace that are on the interpreter's path."""
     covered: list[str]
     """Folders hidden inside: they may hold another copy of the project."""
     python: str = build.PYTHON
@@ -63,6 +68,7 @@ def environment_of(specification: Specification, notes: Sequence[str] = (), fetc
         path=mounts[0].source,
         spec=specification.encode(),
         mounts=mounts,
+        roots=specification.import_roots,
         covered=distributions.foreign_folders(),
         notes=list(notes),
     )
@@ -80,12 +86,10 @@ def open_workspace(
 
     Raises SandboxError.
     """
-    programs = Mount(_INSIDE, "/opt/redtogreen")
-    return open_sandbox(
-        lower,
-        mounts=[*environment.mounts, programs],
-        covered=environment.covered,
-        changes=changes,
-        limits=limits or Limits(),
-        env={**VARIABLES, **(env or {})},
-    )
+    common: dict[str, Any] = {
+        "mounts": [*environment.mounts, Mount(_INSIDE, PROGRAMS)],
+        "covered": environment.covered,
+        "env": {**VARIABLES, **(env or {})},
+    }
+    preload = preload_of(environment.hash, environment.roots, lambda: open_sandbox(lower, **common))
+    return open_sandbox(lower, changes=changes, limits=limits or Limits(), preload=preload, **common)

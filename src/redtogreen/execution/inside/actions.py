@@ -1,7 +1,7 @@
 """File actions of an agent, carried out inside the sandbox: request as JSON on stdin, answer as JSON on descriptor 3.
 
 It runs where the files lie, so links, FIFOs and devices that hostile code has made reach nothing but the sandbox.
-Standard library only; started with `python -I -S`.
+Standard library only; started by act.py, with `python -I -S`: nothing in the workspace can get between.
 """
 
 from __future__ import annotations
@@ -285,6 +285,3 @@ ACTIONS = {
     "create_file": create_file,
     "delete_file": delete_file,
 }
-
-if __name__ == "__main__":
-    main()

@@ -13,6 +13,7 @@ import sys
 
 
 def main() -> None:
+    before = set(sys.modules)  # more than usual when a warm interpreter runs this
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import pytest_channel
 
@@ -24,8 +25,16 @@ def main() -> None:
         import pytest_spectrum
 
         spectrum = pytest_spectrum.Spectrum(os.getcwd())
+    import pytest_modules
     import pytest_options
 
+    codes = None
+    if request["trace"]:
+        import base64
+
+        import pytest_codes
+
+        codes = pytest_codes.record(os.getcwd())
     del sys.path[0]
     # The tests see what they would see under `pytest` itself.
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest")]
@@ -44,6 +53,13 @@ def main() -> None:
     if spectrum:
         for file, lines in spectrum.lines(recorder.statuses):
             channel.send({"kind": "spectrum", "file": file, "lines": lines})
+    if found := pytest_modules.shadowed(before, os.getcwd()):
+        channel.send({"kind": "shadowed", "names": found})
+    if codes is not None:
+        channel.send({"kind": "modules", "names": pytest_modules.loaded(os.getcwd())})
+        for (path, digest, variant), code in codes:
+            text = base64.b64encode(code).decode()
+            channel.send({"kind": "code", "path": path, "digest": digest, "variant": variant, "code": text})
     channel.send({"kind": "end", "records": channel.sent, "exit_status": status, "interrupted": recorder.interrupted})
     channel.leave(status)
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from .contract import BASE_ENVIRONMENT, Changes, FileChange, Limits, Mount, Output, ProcessResult, Sandbox, Verdict
+from .contract import (
+    BASE_ENVIRONMENT,
+    Changes,
+    FileChange,
+    Limits,
+    Mount,
+    Output,
+    Preload,
+    ProcessResult,
+    Sandbox,
+    Verdict,
+)
 from .namespace import SANDBOX_ID, NamespaceSandbox, open_sandbox, owner_for_lower
 
 __all__ = [
@@ -14,6 +25,7 @@ __all__ = [
     "Mount",
     "NamespaceSandbox",
     "Output",
+    "Preload",
     "ProcessResult",
     "Sandbox",
     "Verdict",

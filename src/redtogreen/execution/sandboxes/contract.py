@@ -62,6 +62,22 @@ class Mount:
 
 
 @dataclass(frozen=True)
+class Preload:
+    """An interpreter of the environment with modules that a backend may keep loaded. It never holds a workspace's."""
+
+    interpreter: tuple[str, ...]
+    """How the commands that profit from it begin, flags included: such as ("/env/bin/python", "-P", "-s", "-B")."""
+    modules: tuple[str, ...]
+    """In the order in which they are imported; one that cannot be imported is left out."""
+    folder: str = "/"
+    """Where some of the modules lie that the interpreter does not find by itself."""
+    roots: tuple[str, ...] = ()
+    """Folders of the workspace that the interpreter puts on its path when it starts, if they are there."""
+    prepare: tuple[str, bytes] | None = None
+    """A module whose `install` is called with these bytes after everything is loaded."""
+
+
+@dataclass(frozen=True)
 class FileChange:
     """What a workspace holds at a path, compared with its lower tree."""
 
@@ -121,6 +137,8 @@ class ProcessResult:
     """User and system time of the command and everything it started."""
     report: bytes
     """What the command wrote to file descriptor 3; empty unless asked for."""
+    warm: bool = False
+    """Whether it was forked from an interpreter that had modules loaded before."""
 
 
 class Sandbox(Protocol):
@@ -128,6 +146,8 @@ class Sandbox(Protocol):
 
     guarantees: dict[str, str]
     """Name of a guarantee -> "enforced", "best effort" or "absent"."""
+    preload: Preload | None
+    """What test runs may find loaded; None: they start cold."""
     skipped: list[str]
     """Paths the last `changes` could not represent, each with the reason in brackets."""
 
@@ -140,6 +160,7 @@ class Sandbox(Protocol):
         seconds: float | None = None,
         report: bool = False,
         cwd: str = "/work",
+        warm: Preload | None = None,
     ) -> ProcessResult: ...
 
     def changes(self) -> Changes: ...

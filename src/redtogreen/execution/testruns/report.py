@@ -9,7 +9,7 @@ import msgspec
 
 from redtogreen.execution.testruns.results import CollectionError, Frame, Spectrum, TestResult
 
-_MESSAGE, _TRACEBACK, _FRAMES, _ID = 2_000, 8_000, 50, 4_000
+_MESSAGE, _TRACEBACK, _FRAMES, _ID, _MODULES = 2_000, 8_000, 50, 4_000, 10_000
 _RANK = {"passed": 0, "xpassed": 1, "xfailed": 2, "skipped": 3, "failed": 4, "error": 5}
 
 
@@ -44,13 +44,29 @@ class _Spectrum(msgspec.Struct, tag="spectrum", tag_field="kind"):
     lines: list[tuple[int, int, int]]
 
 
+class _Modules(msgspec.Struct, tag="modules", tag_field="kind"):
+    names: list[str]
+
+
+class _Code(msgspec.Struct, tag="code", tag_field="kind"):
+    path: str
+    digest: str
+    variant: str
+    code: bytes
+
+
+class _Shadowed(msgspec.Struct, tag="shadowed", tag_field="kind"):
+    names: list[str]
+
+
 class _End(msgspec.Struct, tag="end", tag_field="kind"):
     records: int
     exit_status: int
     interrupted: bool
 
 
-_decoder = msgspec.json.Decoder(_Hello | _Item | _Test | _CollectionError | _Spectrum | _End)
+_Record = _Hello | _Item | _Test | _CollectionError | _Spectrum | _Modules | _Code | _Shadowed
+_decoder = msgspec.json.Decoder(_Record | _End)
 
 
 @dataclass
@@ -61,6 +77,9 @@ class Report:
     items: list[str] = field(default_factory=list)
     errors: list[CollectionError] = field(default_factory=list)
     spectrum: Spectrum = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
+    codes: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
+    shadowed: list[str] = field(default_factory=list)
     greeted: bool = False
     complete: bool = False
     exit_status: int | None = None
@@ -99,7 +118,7 @@ def _decode(line: bytes):
         return None
 
 
-def _take(record: _Hello | _Item | _Test | _CollectionError | _Spectrum, report: Report) -> None:
+def _take(record: _Record, report: Report) -> None:
     if isinstance(record, _Hello):
         report.greeted = True
     elif isinstance(record, _Item):
@@ -112,6 +131,12 @@ def _take(record: _Hello | _Item | _Test | _CollectionError | _Spectrum, report:
                 record.path[:_ID], record.exception[:200], record.message[:_MESSAGE], record.traceback[:_TRACEBACK]
             )
         )
+    elif isinstance(record, _Modules):
+        report.modules = record.names[:_MODULES]
+    elif isinstance(record, _Code):
+        report.codes[record.path, record.digest, record.variant] = record.code
+    elif isinstance(record, _Shadowed):
+        report.shadowed = record.names[:_MODULES]
     else:
         report.spectrum[record.file] = {line: (failing, passing) for line, failing, passing in record.lines}
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redtogreen.errors import SandboxError
-from redtogreen.execution.sandboxes.contract import ProcessResult, Sandbox
+from redtogreen.execution.sandboxes.contract import Preload, ProcessResult, Sandbox
 from redtogreen.execution.testruns.report import Report, read_report
 from redtogreen.execution.testruns.results import CollectionError, TestRun
+from redtogreen.execution.testruns.warm import warmly
 
-DRIVER = ["/env/bin/python", "-P", "-s", "-B", "/opt/redtogreen/run_pytest.py"]
+INTERPRETER = ("/env/bin/python", "-P", "-s", "-B")
 """-P and -s keep the project and the user's folders off the start of sys.path. Not -I: that would also ignore
 PYTHONHASHSEED; the whole environment of the process comes from us anyway."""
+PROGRAMS = "/opt/redtogreen"
+DRIVER = [*INTERPRETER, f"{PROGRAMS}/run_pytest.py"]
+DRIVER_MODULES = ("pytest_channel", "pytest_report", "pytest_options", "pytest_modules")
+"""What the driver imports from its own folder in every run."""
+CODES_MODULE = "pytest_codes"
+"""Looks up code by the digest of its source in a warm interpreter."""
+_COVERAGE_MODULES = ("pytest_spectrum",)
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,16 @@ class Collection:
     complete: bool
     exit_status: int | None
     process: ProcessResult
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What collecting a project's tests loads. What runs inside could forge it: trace only what no agent wrote."""
+
+    modules: list[str]
+    """Besides the project's own files, in order."""
+    codes: dict[tuple[str, str, str], bytes]
+    """(path, SHA-256 of the source, variant) of the project's files -> marshalled code; see inside/pytest_codes.py."""
 
 
 def run_tests(
@@ -62,6 +80,12 @@ def collect_tests(sandbox: Sandbox, *, seconds: float = 120) -> Collection:
     return Collection(report.items, report.errors, report.complete, report.exit_status, process)
 
 
+def trace_loading(sandbox: Sandbox, *, seconds: float = 120) -> Loaded:
+    """Collect the tests once to see what that loads. Raises as `run_tests`."""
+    report, _ = _drive(sandbox, seconds, 0, collect=True, trace=True)
+    return Loaded(report.modules, report.codes)
+
+
 def _drive(
     sandbox: Sandbox,
     seconds: float,
@@ -71,19 +95,25 @@ def _drive(
     collect: bool = False,
     coverage: bool = False,
     reverse: bool = False,
+    trace: bool = False,
 ) -> tuple[Report, ProcessResult]:
-    token = secrets.token_hex(16)
-    request = {"token": token, "tests": tests, "collect": collect, "coverage": coverage, "reverse": reverse}
-    process = sandbox.run(
-        DRIVER,
-        stdin=json.dumps(request).encode(),
-        env={"PYTHONHASHSEED": str(hash_seed)},
-        seconds=seconds,
-        report=True,
-    )
+    request = {"tests": tests, "collect": collect, "coverage": coverage, "reverse": reverse, "trace": trace}
+
+    def drive(warm: Preload | None) -> tuple[Report, ProcessResult]:
+        token = secrets.token_hex(16)
+        process = sandbox.run(
+            DRIVER,
+            stdin=json.dumps({"token": token, **request}).encode(),
+            env={"PYTHONHASHSEED": str(hash_seed)},
+            seconds=seconds,
+            report=True,
+            warm=replace(warm, modules=(*warm.modules, *_COVERAGE_MODULES)) if warm and coverage else warm,
+        )
+        return read_report(process.report, token), process
+
+    report, process = drive(None) if collect else warmly(sandbox, drive)
     if process.verdict == "sandbox":
         raise SandboxError(f"a test run could not be carried out: {process.stderr.text.strip()[-500:]}")
-    report = read_report(process.report, token)
     if not report.greeted and process.verdict == "failure" and process.exit_code in (126, 127):
         raise SandboxError(
             "the interpreter of the environment does not start inside the sandbox: "

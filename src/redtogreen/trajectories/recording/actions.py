@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redtogreen.errors import SandboxError
+from redtogreen.execution.programs import ACT, ISOLATED
 from redtogreen.execution.sandboxes.contract import ProcessResult, Sandbox
 from redtogreen.execution.testruns import TestRun, run_tests
 from redtogreen.records import Feedback, TaskView
 from redtogreen.trajectories.recording.parameters import PARAMETERS, problem_with
 
-PROGRAM = ["/env/bin/python", "-I", "-S", "-B", "/opt/redtogreen/actions.py"]
 LINT = ["/env/bin/ruff", "check", "--isolated", "--no-cache", "--quiet", "--exit-zero", "--output-format=json", "--"]
 FILE_SECONDS, COMMAND_SECONDS, TEST_SECONDS = 20.0, 60.0, 120.0
 TAIL = 4_000
@@ -61,7 +61,7 @@ class Actions:
 
     def _file_action(self, action: str, params: Mapping[str, Any]) -> ActionResult:
         request = json.dumps({"action": action, "params": dict(params)}).encode()
-        process = self._run(PROGRAM, FILE_SECONDS, stdin=request, report=True)
+        process = self._run(ACT, FILE_SECONDS, stdin=request, report=True, warm=ISOLATED)
         if process.verdict == "timeout":
             return _timeout(action, FILE_SECONDS)
         try:
@@ -147,13 +147,13 @@ class Actions:
 
     def _starts(self) -> bool:
         """Whether the environment's interpreter starts away from the workspace, which a command may have spoilt."""
-        return self._sandbox.run([*PROGRAM[:4], "-c", "pass"], seconds=FILE_SECONDS, cwd="/").exit_code == 0
+        return self._sandbox.run([*ISOLATED.interpreter, "-c", "pass"], seconds=FILE_SECONDS, cwd="/").exit_code == 0
 
     def _within(self, seconds: float) -> float:
         return max(0.1, min(float(seconds), self.seconds_left))
 
-    def _run(self, argv: list[str], seconds: float, *, stdin: bytes = b"", report: bool = False) -> ProcessResult:
-        process = self._sandbox.run(argv, stdin=stdin, seconds=self._within(seconds), report=report)
+    def _run(self, argv: list[str], seconds: float, **options: Any) -> ProcessResult:
+        process = self._sandbox.run(argv, seconds=self._within(seconds), **options)
         if process.verdict == "sandbox":
             raise SandboxError(f"a command could not be carried out: {process.stderr.text.strip()[-500:]}")
         return process

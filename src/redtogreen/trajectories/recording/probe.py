@@ -17,6 +17,7 @@ import zstandard
 from redtogreen import __version__
 from redtogreen.errors import SandboxError
 from redtogreen.execution.environments import Environment, open_workspace
+from redtogreen.execution.programs import ISOLATED, PARSE
 from redtogreen.execution.sandboxes.contract import Changes, Sandbox
 from redtogreen.execution.testruns import run_tests
 from redtogreen.execution.trees import Tree, checkout, load_tree, save_tree
@@ -35,18 +36,6 @@ MAX_BYTES = 512 * 2**10
 _CHECK_SECONDS = 20.0
 _MEMORY = 4096
 
-_PARSE = """
-import json, os, sys, warnings
-warnings.simplefilter("ignore")
-for path in json.load(sys.stdin):
-    try:
-        with open(path, "rb") as file:
-            compile(file.read(), path, "exec", dont_inherit=True)
-        bad = b"0"
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
-        bad = b"1"
-    os.write(3, bad)
-"""
 _RUFF = ["/env/bin/ruff", "check", "--isolated", "--no-cache", "--exit-zero", "--statistics", "--output-format", "json"]
 
 
@@ -131,10 +120,11 @@ class Prober:
         unknown = [path for path in files if names[path] not in self._parses]
         if unknown:
             result = sandbox.run(
-                ["/env/bin/python", "-I", "-S", "-B", "-c", _PARSE],
+                PARSE,
                 stdin=json.dumps(unknown).encode(),
                 seconds=_CHECK_SECONDS,
                 report=True,
+                warm=ISOLATED,
             )
             _check(result.verdict)
             for number, path in enumerate(unknown):

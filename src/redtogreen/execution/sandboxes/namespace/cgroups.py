@@ -23,8 +23,10 @@ class Group:
     path: Path
     version: int
 
-    def add(self, pid: int) -> None:
-        (self.path / "cgroup.procs").write_text(str(pid))
+    def entrance(self) -> int:
+        """A descriptor through which a process puts itself into the group by writing "0"."""
+        name = "tasks" if self.version == 1 else "cgroup.procs"
+        return os.open(self.path / name, os.O_WRONLY | os.O_CLOEXEC)
 
     def remove(self, pauses: tuple[float, ...] = (0, 0.001, 0.005, 0.02, 0.1, 0.5)) -> None:
         """Remove the group once its last process is gone; the kernel may need a moment to notice."""
@@ -53,12 +55,15 @@ class Groups:
     def __init__(self, memory: Group | None, pids: Group | None):
         self.memory, self.pids = memory, pids
 
-    def add(self, pid: int) -> None:
-        """Move a process in. A group that may be made but not entered (version 2, delegated elsewhere) is given up."""
-        for group in self._all():
-            try:
-                group.add(pid)
-            except OSError:
+    def entrances(self) -> tuple[list[list[str]], list[int]]:
+        """Per directory the controllers it stands for, and a descriptor to enter it by."""
+        names = [[name for name, group in self._named() if group.path == one.path] for one in self._all()]
+        return names, [group.entrance() for group in self._all()]
+
+    def keep(self, entered: list[int]) -> None:
+        """Give up what could not be entered (version 2, delegated to somebody else)."""
+        for number, group in enumerate(self._all()):
+            if number not in entered:
                 group.remove()
                 self.memory = None if self.memory and self.memory.path == group.path else self.memory
                 self.pids = None if self.pids and self.pids.path == group.path else self.pids
@@ -76,9 +81,12 @@ class Groups:
     def refused_forks(self) -> int:
         return 0 if self.pids is None else self.pids.event("pids.events", "max")
 
+    def _named(self) -> list[tuple[str, Group]]:
+        return [(name, group) for name, group in (("memory", self.memory), ("pids", self.pids)) if group is not None]
+
     def _all(self) -> list[Group]:
         """Each directory once: in version 2 both controllers share one."""
-        groups = [group for group in (self.memory, self.pids) if group is not None]
+        groups = [group for _, group in self._named()]
         return groups[:1] if len(groups) == 2 and groups[0].path == groups[1].path else groups
 
 

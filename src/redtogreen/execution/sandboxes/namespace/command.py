@@ -10,26 +10,25 @@ from . import syscalls
 from .seccomp import Filter
 
 _FILES = 4096
+FIRST_TO_DIE = b"1000"
+"""Value of oom_score_adj with which the kernel ends a process first when memory runs out."""
 _CPU_SLACK = 10
 
 
 def become(
     request: dict, plan: dict, descriptors: list[int], report_failure: int, processes: int, rules: Filter
 ) -> None:
-    """Turn this forked child into the command. Never returns."""
+    """Turn this forked child of init into the command. Never returns."""
     step = "start a command"
     try:
         os.setsid()
-        for number, descriptor in enumerate(descriptors):
-            os.dup2(descriptor, number)
-        if len(descriptors) < 4:
-            os.set_inheritable(3, False)
+        place(descriptors)
         step = "close descriptors"
         syscalls.close_from(4, on_exec=True)
         step = "give itself up first when memory runs out"
         _first_to_die(processes)
         step = "set resource limits"
-        _limit(plan, request["seconds"])
+        limit(plan, request["seconds"])
         step = "disable address randomisation"
         syscalls.disable_address_randomisation()
         syscalls.unblock_signals()
@@ -43,6 +42,14 @@ def become(
         _execute(request)
     finally:
         os._exit(126)
+
+
+def place(descriptors: list[int]) -> None:
+    """Standard input, output, error and, where there is a fourth, the report channel."""
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+    if len(descriptors) < 4:
+        os.set_inheritable(3, False)
 
 
 def _execute(request: dict) -> None:
@@ -68,12 +75,13 @@ def _execute(request: dict) -> None:
 def _first_to_die(processes: int) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else the file belongs to root; nothing else is alive to look in
     descriptor = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=processes)
-    os.write(descriptor, b"1000")
+    os.write(descriptor, FIRST_TO_DIE)
     os.close(descriptor)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
-def _limit(plan: dict, seconds: float) -> None:
+def limit(plan: dict, seconds: float) -> None:
+    """Set what one process may use; the plan holds the sandbox's `process_rlimit` and the machine's `cores`."""
     for kind, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, _FILES),

@@ -10,7 +10,7 @@ import os
 import select
 import time
 
-from . import command, syscalls
+from . import command, orders, syscalls
 from .census import census
 from .channel import Channel, Closed
 from .root_filesystem import build_root
@@ -20,30 +20,53 @@ from .syscalls import SetupFailure
 USER = 1000
 _CHANNEL = 10
 _WATCH_SECONDS = 0.05
+_ARRIVAL_SECONDS = 10.0
 
 
-def run_init(channel: Channel, plan: dict) -> None:
-    """Build the sandbox from inside, say "ready", and run commands until the worker is gone. Returns only to end."""
+def run_init(channel: Channel, plan: dict, groups: list[int]) -> None:
+    """Build the sandbox from inside, say "ready", and run commands until the worker is gone. Returns only to end.
+
+    groups: descriptors of the task files of the control groups to join.
+    """
+    joined = [number for number, group in enumerate(groups) if _join(group)]
     try:
-        channel, processes, rules = _enter(channel, plan)
+        channel, processes, rules, namespaces = _enter(channel, plan)
     except SetupFailure as failure:
         channel.send(("error", failure.step, failure.errno, failure.reason))
         return
-    channel.send(("ready",))
+    channel.send(("ready", joined), tuple(namespaces))
+    for namespace in namespaces:
+        os.close(namespace)
+    note_groups(plan, joined)
     room = os.open("/tmp", os.O_PATH | os.O_CLOEXEC)
     ended = syscalls.children_descriptor()
     try:
-        (_, limits), _ = channel.receive()
-        plan.update(limits)
         while True:
-            request, descriptors = channel.receive()
-            if request[0] == "run":  # a "stop" that came too late is of no interest
-                channel.send(_Step(plan, channel, ended, processes, room, rules).run(request[1], descriptors))
+            (order, request), descriptors = channel.receive()
+            if order != "stop":  # one that came too late is of no interest
+                channel.send(_Step(plan, channel, ended, processes, room, rules).run(order, request, descriptors))
     except Closed:
         return
 
 
-def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter]:
+def note_groups(plan: dict, joined: list[int]) -> None:
+    """Add to the plan what follows from the groups that were joined."""
+    counted = {name for number in joined for name in plan["group_names"][number]}
+    plan["watch_memory"], plan["watch_processes"] = "memory" not in counted, "pids" not in counted
+    # Beside a pids group only a second bound, so that the group is what counts the refusals; 1 is for init.
+    plan["process_rlimit"] = plan["processes"] + (1 if plan["watch_processes"] else 9)
+
+
+def _join(group: int) -> bool:
+    """Put this process into a group. Writing "0" of itself the kernel needs no lock over all processes."""
+    try:
+        os.write(group, b"0")
+    except OSError:  # version 2, delegated to somebody else: the host gives the group up
+        return False
+    return True
+
+
+def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter, list[int]]:
     step = "tie init to its worker"
     try:
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
@@ -56,7 +79,9 @@ def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter]:
         os.closerange(4, _CHANNEL)
         syscalls.close_from(_CHANNEL + 1)
         step = "map the sandbox's user"
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else the map belongs to root
         syscalls.map_user(USER, 0, 0)
+        namespaces = [os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in orders.NAMESPACES]
         os.setsid()
         processes = build_root(plan)
         step = "bring up the loopback interface"
@@ -70,7 +95,7 @@ def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter]:
         syscalls.hide_command_line()
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
         step = "build the system call filter"
-        return channel, processes, Filter(build_filter())
+        return channel, processes, Filter(build_filter()), namespaces
     except OSError as error:
         raise SetupFailure(step, error) from error
 
@@ -86,22 +111,19 @@ class _Step:
         self.cpu_seconds = 0.0
         self.crowded = False
 
-    def run(self, request: dict, descriptors: list[int]) -> tuple:
+    def run(self, order: str, request: dict, descriptors: list[int]) -> tuple:
         """("done", facts) for the worker; facts["failure"] is set when the command could not be set up."""
-        setup, report_failure = os.pipe2(os.O_CLOEXEC)
         start = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            command.become(request, self.plan, descriptors, report_failure, self.processes, self.rules)
-        for descriptor in (*descriptors, report_failure):
-            os.close(descriptor)
-        self._wait(child, start + request["seconds"])
+        deadline = start + request["seconds"]
+        child, failure = self._fork(request, descriptors) if order == "run" else self._adopt(descriptors, deadline)
+        if child:
+            self._wait(child, deadline)
         seconds = time.monotonic() - start
         if self.plan["watch_processes"]:
             self._count()
         strays = self._sweep(child)
-        failure = os.read(setup, 1000)
-        os.close(setup)
+        said = os.read(failure, 1000)
+        os.close(failure)
         space = os.statvfs(self.room)
         return (
             "done",
@@ -113,9 +135,31 @@ class _Step:
                 "cpu_seconds": self.cpu_seconds,
                 "full": space.f_bavail < 1 or space.f_favail < 1,
                 "crowded": self.crowded,
-                "failure": failure.decode("utf-8", "replace"),
+                "failure": said.decode("utf-8", "replace"),
+                "started": bool(child),
             },
         )
+
+    def _fork(self, request: dict, descriptors: list[int]) -> tuple[int, int]:
+        """The command as a child of ours, and where it says why it could not be set up."""
+        failure, report_failure = os.pipe2(os.O_CLOEXEC)
+        child = os.fork()
+        if child == 0:
+            command.become(request, self.plan, descriptors, report_failure, self.processes, self.rules)
+        for descriptor in (*descriptors, report_failure):
+            os.close(descriptor)
+        return child, failure
+
+    def _adopt(self, descriptors: list[int], deadline: float) -> tuple[int, int]:
+        """As `_fork`, for a command that a warm server puts here: its parent ends at once, which makes it our child.
+        0 instead of a child when none came."""
+        arrival, failure = descriptors
+        poll = select.poll()
+        poll.register(arrival, select.POLLIN)
+        ready = poll.poll(min(_ARRIVAL_SECONDS, max(0.0, deadline - time.monotonic())) * 1000)
+        child = os.read(arrival, 20) if ready else b""
+        os.close(arrival)
+        return int(child or 0), failure
 
     def _wait(self, child: int, deadline: float) -> None:
         watching = self.plan["watch_memory"] or self.plan["watch_processes"]
@@ -137,8 +181,7 @@ class _Step:
             wake = min(deadline, next_look) if watching else deadline
             ready = {descriptor for descriptor, _ in poll.poll(max(0.0, wake - now) * 1000 + 1)}
             if self.channel.fileno() in ready:
-                order, _ = self.channel.receive()  # the worker says why to stop, or is gone
-                self.reason = order[1]
+                (_, self.reason), _ = self.channel.receive()  # the worker says why to stop, or is gone
                 return
             if self.ended in ready:
                 os.read(self.ended, 4096)

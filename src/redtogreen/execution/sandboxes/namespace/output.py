@@ -79,9 +79,8 @@ class Pipes:
         return (*(stream.ends() for stream in self.streams), bytes(self.report))
 
 
-def _input(content: bytes) -> int:
-    if not content:
-        return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+def sealed(content: bytes) -> int:
+    """A file in memory that nobody can change any more, open at its start."""
     descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(content)
     while view:
@@ -89,3 +88,9 @@ def _input(content: bytes) -> int:
     os.lseek(descriptor, 0, os.SEEK_SET)
     syscalls.seal(descriptor)
     return descriptor
+
+
+def _input(content: bytes) -> int:
+    if not content:
+        return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+    return sealed(content)

@@ -23,7 +23,10 @@ _ETC = {
 
 
 def build_root(plan: dict) -> int:
-    """Build and enter the root. Returns a descriptor of a writable /proc that only init holds."""
+    """Build and enter the root. Returns a descriptor of a writable /proc that only init holds.
+
+    Without a lower tree (for a warm server) there is no /proc, and the result is -1.
+    """
     step = "make mounts private"
     try:
         syscalls.mount(None, "/", None, MS_REC | MS_PRIVATE)
@@ -38,7 +41,7 @@ def build_root(plan: dict) -> int:
         step = "make /dev"
         _devices()
         step = "mount /proc"
-        processes = _processes()
+        processes = _processes() if plan["lower"] else -1
         step = "show the workspace"
         for source, target in ((f"{staging.ROOM}/tmp", "/tmp"), (staging.WORK, "/work")):
             os.mkdir(target)

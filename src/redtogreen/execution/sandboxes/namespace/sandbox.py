@@ -1,7 +1,7 @@
 """The sandbox made of Linux namespaces: the host's side.
 
-Two levels below this process do the work: worker.py (files and pipes) and init.py (process 1 inside). This side only
-asks, waits with a backstop, and judges which limit was hit.
+Three levels below this process do the work: launcher.py (forks the others), worker.py (files and pipes of one sandbox)
+and init.py (process 1 inside). This side only asks, waits with a backstop, and judges which limit was hit.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import redtogreen.errors
 from redtogreen.errors import SandboxError, UsageError
 
 from ..contract import (
@@ -27,30 +24,18 @@ from ..contract import (
     Limits,
     Mount,
     Output,
+    Preload,
     ProcessResult,
     Verdict,
     check_changes,
 )
 from ..guarantees import held
-from . import cgroups
+from . import cgroups, connection, warm_servers
 from .channel import Closed, pair
-from .hints import hint
-
-SANDBOX_ID = 64321
-"""User and group id of everything in a sandbox started by root."""
+from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, open_trees, read_answer
 
 _RESERVED = ("/work", "/tmp", "/dev", "/proc")
-_SETUP_SECONDS = 30.0
 _LONGEST_SECONDS = 1e6
-_GRACE_SECONDS = 15.0
-# Puts the package on the worker's path without running any __init__ file: they may import what is slow or not there.
-_BOOT = """import sys
-for name, folder in zip(sys.argv[3:7], sys.argv[7:]):
-    module = sys.modules[name] = type(sys)(name)
-    module.__path__ = [folder]
-from redtogreen.execution.sandboxes.namespace.worker import main
-main(int(sys.argv[1]), int(sys.argv[2]))
-"""
 
 
 def owner_for_lower() -> int | None:
@@ -66,11 +51,13 @@ def open_sandbox(
     changes: Changes | None = None,
     limits: Limits | None = None,
     env: dict[str, str] | None = None,
+    preload: Preload | None = None,
 ) -> NamespaceSandbox:
     """Show the immutable directory `lower` copy-on-write at /work of a new sandbox, with `changes` applied.
 
     covered: absolute paths inside that appear as empty read-only directories; one that does not exist is ignored.
     env: added to the fixed environment of every command.
+    preload: what a command run with `warm=True` may find loaded.
     Raises SandboxError, with the step that failed, when isolation cannot be set up; never falls back to less.
     """
     limits = limits or Limits()
@@ -78,7 +65,7 @@ def open_sandbox(
     check_changes(changes)
     _check_lower(lower)
     _check_mounts(mounts, covered)
-    return NamespaceSandbox(lower, mounts, covered, changes, limits, {**BASE_ENVIRONMENT, **(env or {})})
+    return NamespaceSandbox(lower, mounts, covered, changes, limits, {**BASE_ENVIRONMENT, **(env or {})}, preload)
 
 
 class NamespaceSandbox:
@@ -95,49 +82,43 @@ class NamespaceSandbox:
         changes: Changes,
         limits: Limits,
         env: dict[str, str],
+        preload: Preload | None,
     ):
-        self.limits, self.env = limits, env
+        self.limits, self.env, self.preload = limits, env, preload
         self.skipped: list[str] = []
+        self._shown = warm_servers.Shown(mounts, covered)
         self._lock = threading.RLock()
-        self.worker_process = self.init_process = 0
         self._host = os.getpid()
-        self._init: int | None = None
-        self._worker: subprocess.Popen[bytes] | None = None
+        self._init = self._worker = -1
         self._broken: str | None = None
-        self._complaint = ""
+        self._launcher = connection.launcher()
         self._groups = cgroups.create(limits.memory, limits.processes + 1)
         try:
-            self._start_worker()
-            self._channel.set_timeout(_SETUP_SECONDS)
-            self._channel.send(("open", self._plan(lower, mounts, covered)))
-            _, pid = self._answer("started")
-            self.init_process = pid
-            self._init = os.pidfd_open(pid)
-            self._groups.add(pid)
-            self._channel.send(("limits", self._limits()))
-            self._answer("ready")
+            self._start(lower, mounts, covered)
             if changes:
                 self.write(changes)
         except BaseException as error:
             self._end()
             if isinstance(error, (Closed, OSError)):
-                reason = f"{type(error).__name__}: {error}{self._complaint}"
+                reason = f"{type(error).__name__}: {error}{self._launcher.complaint}"
                 raise SandboxError(f"the sandbox's worker did not come up: {reason}") from error
             raise
-
         self.guarantees, self.reasons = held(
             memory_group=self._groups.memory is not None,
             process_group=self._groups.pids is not None,
             release=os.uname().release,
         )
 
-    def _plan(self, lower: Path, mounts: Sequence[Mount], covered: Sequence[str]) -> dict[str, Any]:
+    def _start(self, lower: Path, mounts: Sequence[Mount], covered: Sequence[str]) -> None:
         limits = self.limits
-        return {
-            "user": owner_for_lower(),
+        names, groups = self._groups.entrances()
+        shown = sorted(((os.path.abspath(mount.source), mount.target) for mount in mounts), key=_target)
+        plan: dict[str, Any] = {
             "lower": os.path.abspath(lower),
-            "mounts": sorted(((os.path.abspath(mount.source), mount.target) for mount in mounts), key=_target),
+            "mounts": shown,
             "covered": list(covered),
+            "groups": len(groups),
+            "group_names": names,
             "disk": limits.disk,
             "inodes": limits.inodes,
             "memory": limits.memory,
@@ -146,43 +127,27 @@ class NamespaceSandbox:
             "report": limits.report,
             "cores": os.cpu_count() or 1,
         }
-
-    def _limits(self) -> dict[str, Any]:
-        groups = self._groups
-        return {
-            # beside a pids group only a second bound, so that the group is what counts the refusals; 1 is for init
-            "process_rlimit": self.limits.processes + (1 if groups.pids is None else 9),
-            "watch_memory": groups.memory is None,
-            "watch_processes": groups.pids is None,
-        }
-
-    def _start_worker(self) -> None:
-        here = Path(__file__).resolve().parent
-        folders = [Path(redtogreen.errors.__file__).resolve().parent, here.parents[1], here.parent, here]
-        names = __name__.split(".")
-        packages = [".".join(names[: count + 1]) for count in range(4)] + [str(folder) for folder in folders]
+        trees: list[int] = []
         self._channel, inside = pair()
-        self._complaints = os.memfd_create("worker-stderr")
-        environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-        command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(inside.fileno()), str(os.getpid())]
         try:
-            self._worker = subprocess.Popen(
-                command + packages,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._complaints,
-                pass_fds=(inside.fileno(),),
-                env=environment,
-                cwd="/",
-                start_new_session=True,  # a terminal's Ctrl-C is for the host to act on
-            )
-        except OSError:
-            self._channel.close()
-            os.close(self._complaints)
-            raise
+            trees = open_trees([plan["lower"], *(source for source, _ in shown)])
+            self._worker = self._launcher.fork("sandbox", plan, [inside.fileno(), *groups, *trees])
         finally:
             inside.close()
-        self.worker_process = self._worker.pid
+            for descriptor in (*groups, *trees):
+                os.close(descriptor)
+        self._channel.set_timeout(SETUP_SECONDS)
+        _, (self._init,) = read_answer(self._channel, "started", self._launcher)
+        (_, entered), _ = read_answer(self._channel, "ready", self._launcher)
+        self._groups.keep(entered)
+
+    @property
+    def worker_process(self) -> int:
+        return _pid(self._worker)
+
+    @property
+    def init_process(self) -> int:
+        return _pid(self._init)
 
     def run(
         self,
@@ -193,10 +158,12 @@ class NamespaceSandbox:
         seconds: float | None = None,
         report: bool = False,
         cwd: str = "/work",
+        warm: Preload | None = None,
     ) -> ProcessResult:
         """Run one command to its end, and the end of everything it started.
 
         seconds: wall clock, the limit's by default. report: give it a pipe as descriptor 3.
+        warm: it is this interpreter with a script, and may be forked from one that has these modules loaded.
         Raises SandboxError when the sandbox is closed, has died before, or does not answer; UsageError for a command
         that cannot be one.
         """
@@ -216,15 +183,25 @@ class NamespaceSandbox:
         }
         with self._lock:
             self._check_usable()
-            before = self._groups.killed_for_memory(), self._groups.refused_forks()
-            start = time.monotonic()
-            answer = self._ask("run", request, seconds + _GRACE_SECONDS)
-            took = time.monotonic() - start
-            after = self._groups.killed_for_memory(), self._groups.refused_forks()
-        kind, facts, streams = answer
+            server = None
+            if warm is not None and warm_servers.fits(warm, argv):
+                server = warm_servers.find(warm, self._shown, environment, self._launcher)
+            facts, result = self._run(request, server)
+            if server is not None and (facts.get("failure") or not facts.get("started", True)):
+                warm_servers.give_up(server, facts["failure"] or "a command it was to start never arrived")
+                facts, result = self._run(request, None)
+            return result
+
+    def _run(self, request: dict[str, Any], server: warm_servers.Server | None) -> tuple[dict, ProcessResult]:
+        descriptors = () if server is None else (server.control,)
+        before = self._groups.killed_for_memory(), self._groups.refused_forks()
+        start = time.monotonic()
+        kind, facts, streams = self._ask("run", request, request["seconds"] + GRACE_SECONDS, descriptors)
         if kind == "died":
-            facts = {"status": facts, "reason": None, "seconds": took}
-        return _judge(facts, streams, starved=after[0] > before[0], crowded=after[1] > before[1])
+            facts = {"status": facts, "reason": None, "seconds": time.monotonic() - start}
+        after = self._groups.killed_for_memory(), self._groups.refused_forks()
+        limits = {"starved": after[0] > before[0], "crowded": after[1] > before[1]}
+        return facts, _judge(facts, streams, warm=server is not None, **limits)
 
     def changes(self) -> Changes:
         """Every file and link in which the workspace differs from the lower tree. Sets `skipped`."""
@@ -250,62 +227,56 @@ class NamespaceSandbox:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _ask(self, order: str, argument: Any, seconds: float | None = None) -> tuple:
+    def _ask(self, order: str, argument: Any, seconds: float | None = None, descriptors: tuple[int, ...] = ()) -> tuple:
         with self._lock:
             self._check_usable()
             try:
-                self._channel.set_timeout(seconds or 10 * _SETUP_SECONDS)
-                self._channel.send((order, argument))
-                return self._answer(None)
+                self._channel.set_timeout(seconds or 10 * SETUP_SECONDS)
+                self._channel.send((order, argument), descriptors)
+                return read_answer(self._channel, None, self._launcher)[0]
             except SandboxError:
                 raise
             except BaseException as error:
                 self._broken = f"{type(error).__name__} during {order!r}"
                 self._end()
                 if isinstance(error, (Closed, OSError)):
-                    raise SandboxError(f"the sandbox failed: {self._broken}{self._complaint}") from error
+                    raise SandboxError(f"the sandbox failed: {self._broken}{self._launcher.complaint}") from error
                 raise
 
     def _check_usable(self) -> None:
         if self._broken:
             raise SandboxError(f"the sandbox cannot be used any more: {self._broken}", hint="open a new sandbox")
 
-    def _answer(self, expected: str | None) -> tuple:
-        answer, _ = self._channel.receive()
-        if answer[0] == "error":
-            _, step, number, reason = answer
-            code = f"[Errno {number}] " if number else ""
-            raise SandboxError(f"the sandbox could not {step}: {code}{reason}", hint=hint(step, number))
-        if expected is not None and answer[0] != expected:
-            raise SandboxError(f"the sandbox's worker said {answer[0]!r} where {expected!r} was due")
-        return answer
-
     def _end(self) -> None:
         """Close the channel, on which the worker ends; kill what does not follow; wait for the last process."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
+        worker, self._worker = self._worker, -1
+        init, self._init = self._init, -1
+        if worker >= 0:
             self._channel.hang_up()
-            try:
-                worker.wait(_GRACE_SECONDS)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait()
-            if self._init is not None:
-                self._wait_for_init(self._init)
-                os.close(self._init)
-                self._init = None
-            text = os.pread(self._complaints, 4000, 0).decode("utf-8", "replace").strip()
-            self._complaint = f"; its worker said: {text[-2000:]}" if text else ""
-            os.close(self._complaints)
+            _wait(worker, GRACE_SECONDS)
+        if init >= 0:
+            _wait(init, 0)  # lives only when the worker was killed: it follows by PDEATHSIG
         self._groups.remove()
 
-    @staticmethod
-    def _wait_for_init(descriptor: int) -> None:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        if not poll.poll(0):  # only when the worker was killed: init follows it by PDEATHSIG
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            poll.poll()
+
+def _wait(process: int, seconds: float) -> None:
+    """Until it has ended, killing it after so many seconds; closes the descriptor."""
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    if not poll.poll(seconds * 1000):
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        poll.poll()
+    os.close(process)
+
+
+def _pid(process: int) -> int:
+    """The number of a process on this host; 0 when it is gone."""
+    if process < 0:
+        return 0
+    for line in Path(f"/proc/self/fdinfo/{process}").read_text().splitlines():
+        if line.startswith("Pid:"):
+            return max(0, int(line.split()[1]))
+    return 0
 
 
 def _target(mount: tuple[str, str]) -> str:
@@ -339,7 +310,7 @@ def _packed(changes: Changes) -> list[tuple[str, str, bytes, bool]]:
     return [(path, change.kind, bytes(change.content), change.executable) for path, change in changes.items()]
 
 
-def _judge(facts: dict[str, Any], streams: tuple, *, starved: bool, crowded: bool) -> ProcessResult:
+def _judge(facts: dict[str, Any], streams: tuple, *, warm: bool, starved: bool, crowded: bool) -> ProcessResult:
     status = facts["status"]
     signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     code = None if signalled is not None else os.WEXITSTATUS(status)
@@ -369,6 +340,7 @@ def _judge(facts: dict[str, Any], streams: tuple, *, starved: bool, crowded: boo
         seconds=facts["seconds"],
         cpu_seconds=facts.get("cpu_seconds", 0.0),
         report=report,
+        warm=warm,
     )
 
 

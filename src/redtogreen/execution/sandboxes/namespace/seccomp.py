@@ -48,8 +48,9 @@ _NUMBER, _ARCH, _ARGUMENT_0, _ARGUMENT_1, _ARGUMENT_2 = 0, 4, 16, 24, 32  # low 
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 
 
-def build_filter(machine: str = syscalls.MACHINE) -> bytes:
-    """The BPF program for a processor. Raises OSError(ENOSYS) for one without a table."""
+def build_filter(machine: str = syscalls.MACHINE, allowed: tuple[str, ...] = ()) -> bytes:
+    """The BPF program for a processor, without the rules for calls `allowed` by name. Raises OSError(ENOSYS) for a
+    processor without a table."""
     if machine not in ("x86_64", "aarch64"):
         raise OSError(errno.ENOSYS, f"no table of system calls for processor {machine}")
     column = ("x86_64", "aarch64").index(machine)
@@ -68,9 +69,9 @@ def build_filter(machine: str = syscalls.MACHINE) -> bytes:
     if column == 0:
         add(_AT_LEAST, _X32, 0, 1)
         refuse(errno.ENOSYS)
-    for numbers in _DENIED.values():
+    for name, numbers in _DENIED.items():
         number = numbers[column]
-        if number is not None:
+        if number is not None and name not in allowed:
             add(_EQUAL, number, 0, 1)
             refuse(errno.EPERM)
     add(_EQUAL, _CLONE3[column], 0, 1)

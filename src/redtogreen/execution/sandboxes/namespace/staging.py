@@ -1,4 +1,4 @@
-"""Level 1: gather what the sandbox may see, in a mount namespace of our own, as an unprivileged user.
+"""Level 1: gather what a sandbox may see, in a mount namespace of its own.
 
 Afterwards /tmp of this process (a fresh tmpfs, invisible to the host) holds
 
@@ -15,26 +15,30 @@ import os
 import stat
 
 from . import syscalls
-from .syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_REC, SetupFailure
+from .syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_REC, step
 
 STAGE = "/tmp"
 LOWER, ROOM, WORK, ROOT = (f"{STAGE}/{name}" for name in ("lower", "room", "work", "root"))
 _OWN_INODES = 16
 
 
-def stage(plan: dict) -> None:
-    """Follow the plan of `open_sandbox`; raises SetupFailure naming the step that failed."""
-    sources = [plan["lower"], *(source for source, _ in plan["mounts"])]
-    if plan["user"] is not None:
-        _step("create a mount namespace as root", syscalls.unshare, syscalls.CLONE_NEWNS)
-        _gather(sources)
-        _become(plan["user"])
-    user, group = os.geteuid(), os.getegid()
-    _step("create a user namespace", syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
-    _step("map a user into its namespace", syscalls.map_user, 0, user, group)
-    if plan["user"] is None:
-        _gather(sources)
-    _make_room(plan["disk"], plan["inodes"], plan["lower"])
+def stage(plan: dict, trees: list[int]) -> None:
+    """Follow the plan of `open_sandbox`; raises SetupFailure naming the step that failed. Without a lower tree (for a
+    warm server) the workspace is an empty directory.
+
+    trees: the lower tree and the mounts as `open_tree` descriptors of the host, closed here. Empty: the host is no
+    root, so this process opens the same paths with the same rights.
+    """
+    step("create a mount namespace", syscalls.unshare, syscalls.CLONE_NEWNS)
+    sources = [(source, mount_point(number)) for number, (source, _) in enumerate(plan["mounts"])]
+    if plan["lower"]:
+        sources.insert(0, (plan["lower"], LOWER))
+    _gather(sources, trees)
+    _make_room(plan["disk"], plan["inodes"])
+    if plan["lower"]:
+        layers = f"lowerdir={LOWER},upperdir={ROOM}/upper,workdir={ROOM}/work,userxattr"
+        name = f"mount an overlay over {plan['lower']}"
+        step(name, syscalls.mount, "overlay", WORK, "overlay", MS_NOSUID | MS_NODEV, layers)
 
 
 def mount_point(number: int) -> str:
@@ -42,22 +46,22 @@ def mount_point(number: int) -> str:
     return f"{STAGE}/{number}"
 
 
-def _gather(sources: list[str]) -> None:
-    _step("make mounts private", syscalls.mount, None, "/", None, MS_REC | MS_PRIVATE)
-    opened = []
-    for source in sources:  # before the stage covers what lies below /tmp
-        opened.append(_step(f"open {source}", os.open, source, os.O_PATH | os.O_CLOEXEC))
-    _step(f"mount a tmpfs on {STAGE}", _small_tmpfs, STAGE)
+def _gather(sources: list[tuple[str, str]], trees: list[int]) -> None:
+    opened = trees
+    if not trees:  # before the stage covers what lies below /tmp
+        opened = [step(f"open {source}", os.open, source, os.O_PATH | os.O_CLOEXEC) for source, _ in sources]
+    step(f"mount a tmpfs on {STAGE}", _small_tmpfs, STAGE)
     for name in (ROOM, WORK, ROOT):
         os.mkdir(name)
-    for number, descriptor in enumerate(opened):
-        target = LOWER if number == 0 else mount_point(number - 1)
+    for descriptor, (source, target) in zip(opened, sources, strict=True):
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             os.mkdir(target)
         else:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
-        bind = (f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
-        _step(f"bind {sources[number]}", syscalls.mount, *bind)
+        if trees:
+            step(f"attach {source}", syscalls.move_mount, descriptor, target)
+        else:
+            step(f"bind {source}", syscalls.mount, f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
         os.close(descriptor)
 
 
@@ -65,25 +69,9 @@ def _small_tmpfs(target: str) -> None:
     syscalls.mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755")
 
 
-def _become(user: int) -> None:
-    _step("drop supplementary groups", os.setgroups, [])
-    _step(f"become group {user}", os.setresgid, user, user, user)
-    _step(f"become user {user}", os.setresuid, user, user, user)
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # the id maps below /proc/self belong to root otherwise
-
-
-def _make_room(disk: int, inodes: int, lower: str) -> None:
+def _make_room(disk: int, inodes: int) -> None:
     size = f"size={disk},nr_inodes={inodes + _OWN_INODES},mode=0755"
-    _step("mount the workspace's tmpfs", syscalls.mount, "tmpfs", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, size)
+    step("mount the workspace's tmpfs", syscalls.mount, "tmpfs", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, size)
     for name, mode in (("upper", 0o755), ("work", 0o755), ("tmp", 0o1777), ("shm", 0o1777)):
         os.mkdir(f"{ROOM}/{name}")
         os.chmod(f"{ROOM}/{name}", mode)
-    layers = f"lowerdir={LOWER},upperdir={ROOM}/upper,workdir={ROOM}/work,userxattr"
-    _step(f"mount an overlay over {lower}", syscalls.mount, "overlay", WORK, "overlay", MS_NOSUID | MS_NODEV, layers)
-
-
-def _step(name: str, function, *arguments):
-    try:
-        return function(*arguments)
-    except OSError as error:
-        raise SetupFailure(name, error) from error

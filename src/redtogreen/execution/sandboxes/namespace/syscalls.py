@@ -10,6 +10,13 @@ import errno
 import os
 import struct
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing would double the start of every process here
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Result = TypeVar("Result")
+
 libc = ctypes.PyDLL(None, use_errno=True)
 
 # mount(2)
@@ -34,7 +41,7 @@ _NUMBERS = {
     "aarch64": {"clone": 220, "pivot_root": 41, "capset": 91, "rt_sigaction": 134},
 }
 MACHINE = os.uname().machine
-_CLOSE_RANGE, _OPENAT2, _MOUNT_SETATTR = 436, 437, 442
+_OPEN_TREE, _MOVE_MOUNT, _CLOSE_RANGE, _OPENAT2, _MOUNT_SETATTR = 428, 429, 436, 437, 442
 
 
 class SetupFailure(Exception):
@@ -45,6 +52,14 @@ class SetupFailure(Exception):
         self.step = step
         self.errno = error.errno if isinstance(error, OSError) else 0
         self.reason = error.strerror or str(error) if isinstance(error, OSError) else error
+
+
+def step(name: str, function: Callable[..., Result], *arguments: Any) -> Result:
+    """The function's result, or SetupFailure with the name of this step."""
+    try:
+        return function(*arguments)
+    except OSError as error:
+        raise SetupFailure(name, error) from error
 
 
 def _checked(result: int, what: str) -> int:
@@ -83,6 +98,23 @@ def set_mount_flags(target: str, *, device: bool = False, writable: bool = False
     data = struct.pack("QQQQ", attributes, 0, 0, 0)
     at_recursive, at_fdcwd = 0x8000, -100
     _syscall(_MOUNT_SETATTR, at_fdcwd, os.fsencode(target), at_recursive, data, len(data))
+
+
+def open_tree(path: str) -> int:
+    """A copy of the mounts at and below a path, attached nowhere: a descriptor that another namespace can attach."""
+    at_fdcwd, clone_recursively = -100, 0x8001
+    return _syscall(_OPEN_TREE, at_fdcwd, os.fsencode(path), clone_recursively | os.O_CLOEXEC)
+
+
+def move_mount(tree: int, target: str) -> None:
+    """Attach what `open_tree` returned."""
+    at_fdcwd, from_empty_path = -100, 4
+    _syscall(_MOVE_MOUNT, tree, b"", at_fdcwd, os.fsencode(target), from_empty_path)
+
+
+def enter(namespace: int) -> None:
+    """Move this process (for process namespaces: its future children) into a namespace opened below /proc/<pid>/ns."""
+    _checked(libc.setns(namespace, 0), "setns")
 
 
 def unshare(flags: int) -> None:
@@ -171,6 +203,12 @@ def default_signals(*numbers: int) -> None:
     libc.signal.restype = ctypes.c_void_p
     for number in numbers:
         libc.signal(number, None)
+
+
+def ignore_children() -> None:
+    """Let children that end vanish without being waited for."""
+    libc.signal.restype = ctypes.c_void_p
+    libc.signal(SIGCHLD, ctypes.c_void_p(1))
 
 
 def default_every_signal() -> None:

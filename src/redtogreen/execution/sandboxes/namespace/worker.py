@@ -1,17 +1,14 @@
-"""Level 1: an unprivileged process that owns the sandbox's files, starts its init and moves its output.
+"""Level 1: a fork of the launcher that owns the files of one sandbox, starts its init and moves its output.
 
-It serves one host process over a socket and ends, with everything below it, when that process is gone. (Not by
-PDEATHSIG: that follows the thread that started the worker, and hosts have threads.)
+It serves its host over a socket and ends, with everything below it, when the host closes that or is gone.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import select
-import sys
 
-from . import init, staging, syscalls
+from . import init, orders, staging, syscalls
 from .channel import Channel, Closed, pair
 from .collector import Collector
 from .output import Pipes
@@ -29,19 +26,16 @@ _NAMESPACES = (
 )
 
 
-def main(descriptor: int, host: int) -> None:
-    """Serve the host at the other end of `descriptor` until it closes the socket or ends."""
-    gc.disable()
-    # Nothing may be imported from here on, codecs included: inside, the folders on the path could be others.
-    sys.meta_path.clear()
-    sys.path.clear()
-    syscalls.default_signals(syscalls.SIGINT)
-    os.umask(0o022)
-    worker = Worker(Channel(descriptor), os.pidfd_open(host))
-    if os.getppid() != host:
-        os._exit(0)
+def serve_sandbox(plan: dict, descriptors: list[int], host_process: int) -> None:
+    """Build the sandbox of this plan and serve it. Never returns.
+
+    descriptors: the channel to the host, the control groups to join (as many as the plan says), the trees to attach.
+    """
+    channel, groups = Channel(descriptors[0]), descriptors[1 : 1 + plan["groups"]]
+    worker = Worker(plan, channel, host_process)
     try:
-        worker.serve()
+        staging.stage(plan, descriptors[1 + plan["groups"] :])
+        worker.serve(groups)
     except Closed:
         pass
     except SetupFailure as failure:
@@ -56,34 +50,30 @@ def main(descriptor: int, host: int) -> None:
 class Worker:
     """One sandbox, from staging to the death of its init."""
 
-    def __init__(self, host: Channel, host_process: int):
-        self.host, self.host_process = host, host_process
+    def __init__(self, plan: dict, host: Channel, host_process: int):
+        self.plan, self.host, self.host_process = plan, host, host_process
         self.init: Channel | None = None
         self.init_pid = 0
-        self.plan: dict = {}
+        self.namespaces: list[int] = []
+        self.groups: list[int] = []
 
-    def serve(self) -> None:
-        _, self.plan = self._next()
-        if self.plan["user"] is not None:
-            _forbid_protection_from_the_killer()
-        staging.stage(self.plan)
-        self._start_init()
+    def serve(self, groups: list[int]) -> None:
+        self._start_init(groups)
         self.upper, self.lower, self.work = (
             os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             for path in (f"{staging.ROOM}/upper", staging.LOWER, staging.WORK)
         )
-        self.answer(("ready",))
         while True:
-            order, argument = self._next()
+            (order, argument), descriptors = self._next()
             if order == "run":
-                self.answer(self._run(argument))
+                self.answer(self._run(argument, descriptors))
             elif order == "changes":
                 self.answer(("changes", *Collector(self.upper, self.lower, self.plan["disk"]).collect()))
             elif order == "write":
                 self._write(argument)
 
-    def answer(self, value: tuple) -> None:
-        self.host.send(value)
+    def answer(self, value: tuple, descriptors: tuple[int, ...] = ()) -> None:
+        self.host.send(value, descriptors)
 
     def end(self) -> None:
         """Kill init; the wait returns when the last process of its namespace is gone."""
@@ -92,16 +82,16 @@ class Worker:
             os.waitpid(self.init_pid, 0)
             self.init_pid = 0
 
-    def _next(self) -> tuple:
+    def _next(self) -> tuple[tuple, list[int]]:
         poll = select.poll()
         for descriptor in (self.host.fileno(), self.host_process):
             poll.register(descriptor, select.POLLIN)
         ready = {descriptor for descriptor, _ in poll.poll()}
         if self.host.fileno() not in ready:
             raise Closed
-        return self.host.receive()[0]
+        return self.host.receive()
 
-    def _start_init(self) -> None:
+    def _start_init(self, groups: list[int]) -> None:
         self.init, inside = pair()
         try:
             pid = syscalls.clone(_NAMESPACES)
@@ -109,18 +99,23 @@ class Worker:
             raise SetupFailure("create the sandbox's namespaces", error) from error
         if pid == 0:
             try:
-                init.run_init(inside, self.plan)
+                init.run_init(inside, self.plan, groups)
             finally:
                 os._exit(0)
         self.init_pid = pid
         inside.close()
-        self.answer(("started", pid))
-        message = self._from_init()
+        handle = os.pidfd_open(pid)
+        self.answer(("started",), (handle,))
+        os.close(handle)
+        message, self.namespaces = self._from_init()
         if message[0] == "error":
             raise SetupFailure(message[1], OSError(message[2], message[3]))
         if message[0] == "died":
             raise SetupFailure("start init", f"it died with wait status {message[1]}")
-        self._tell_init(self._next())  # ("limits", ...): the host has put init into its control groups
+        _, joined = message
+        self.groups = [group for number, group in enumerate(groups) if number in joined]
+        init.note_groups(self.plan, joined)
+        self.answer(message)
 
     def _tell_init(self, order: tuple, descriptors: tuple[int, ...] = ()) -> None:
         assert self.init is not None
@@ -129,22 +124,26 @@ class Worker:
         except Closed:
             pass  # init has died, which the next look for its answer shows
 
-    def _from_init(self) -> tuple:
+    def _from_init(self) -> tuple[tuple, list[int]]:
         assert self.init is not None
         try:
-            return self.init.receive()[0]
+            return self.init.receive()
         except Closed:
             _, status = os.waitpid(self.init_pid, 0)
             self.init_pid = 0
-            return ("died", status)
+            return ("died", status), []
 
-    def _run(self, request: dict) -> tuple:
+    def _run(self, request: dict, server: list[int]) -> tuple:
+        """server: the way to a warm server that is to start the command; empty: init starts it."""
         if not self.init_pid:
             return ("error", "run a command", 0, "its init has died")
         assert self.init is not None
         pipes = Pipes(self.plan, request)
         request = {name: value for name, value in request.items() if name != "stdin"}
-        self._tell_init(("run", request), tuple(pipes.inside))
+        if server:
+            self._order_from(server[0], request, pipes)
+        else:
+            self._tell_init(("run", request), tuple(pipes.inside))
         pipes.close_inside()
         poll = select.poll()
         for descriptor in (self.host.fileno(), self.host_process, self.init.fileno(), *pipes.open):
@@ -162,9 +161,19 @@ class Worker:
             if pipes.flooded and not told:
                 told = True
                 self._tell_init(("stop", "output"))
-        message = self._from_init()
+        message, _ = self._from_init()
         pipes.drain()  # nothing that could write is alive any more
         return (*message, pipes.kept())
+
+    def _order_from(self, server: int, request: dict, pipes: Pipes) -> None:
+        """Let a warm server put the command into this sandbox, and init adopt it."""
+        arrival, announce = os.pipe2(os.O_CLOEXEC)
+        failure, report_failure = os.pipe2(os.O_CLOEXEC)
+        self._tell_init(("adopt", request), (arrival, failure))
+        parts = (self.namespaces, self.groups, pipes.inside, [announce, report_failure])
+        orders.order(server, request, self.plan, parts)
+        for descriptor in (arrival, announce, failure, report_failure, server):
+            os.close(descriptor)
 
     def _write(self, changes: list) -> None:
         try:
@@ -173,12 +182,3 @@ class Worker:
             self.answer(("error", failure.step, failure.errno, failure.reason))
         else:
             self.answer(("written",))
-
-
-def _forbid_protection_from_the_killer() -> None:
-    """Written by root this is also the floor for all descendants: no command can exempt itself from the OOM killer."""
-    try:
-        with open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
-            file.write("0")
-    except OSError as error:
-        raise SetupFailure("set the floor of oom_score_adj", error) from error

@@ -1,0 +1,139 @@
+"""Warm servers: interpreters that hold an environment's modules and fork a command straight into a sandbox.
+
+A server has loaded what the pinned environment holds and nothing of any workspace: it cannot even see one. For each
+order a fork of it enters the sandbox's namespaces, drops every capability, and forks twice; the first of the two ends
+at once, so that the second becomes a child of the sandbox's init like any other command, which init waits for, judges
+and kills. A program under test finds its process as a cold start would have made it, with modules loaded before.
+
+This file runs in the environment's own interpreter.
+"""
+
+from __future__ import annotations
+
+import _socket
+import gc
+import marshal
+import os
+import struct
+import sys
+from types import CodeType
+
+from . import command, syscalls
+from .orders import CONTROL, FORMAT
+from .seccomp import Filter, build_filter
+
+_HIGHEST = 256
+
+
+def serve() -> tuple[CodeType, dict[str, object]]:
+    """Load the modules that standard input names and take orders. Returns in every fork: the program it is to become,
+    and the globals of its `__main__`."""
+    with os.fdopen(0, "rb", closefd=False) as stdin:
+        modules, folder, prepare, interpreter = marshal.loads(stdin.read())
+    failed = _load(modules, folder, prepare)
+    rules = Filter(build_filter())
+    syscalls.ignore_children()
+    gc.collect()
+    gc.freeze()
+    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fileno=CONTROL)
+    sys.path_importer_cache.clear()  # it remembers the empty workspace
+    control.sendall(marshal.dumps({"failed": failed, "descriptors": _strangers()}, FORMAT))
+    while True:
+        message, ancillary, _, _ = control.recvmsg(1, 256, _socket.MSG_CMSG_CLOEXEC)
+        if not message:
+            os._exit(0)
+        descriptors = struct.unpack(f"={len(ancillary[0][2]) // 4}i", ancillary[0][2])
+        if os.fork() == 0:
+            control.detach()
+            return _program(_arrive(list(descriptors), rules), interpreter)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _program(argv: list[str], interpreter: int) -> tuple[CodeType, dict[str, object]]:
+    """The script as a fresh interpreter would run it. interpreter: how many words come before it."""
+    script = argv[interpreter]
+    sys.path[:] = [folder for folder in sys.path if not folder.startswith("/work") or os.path.isdir(folder)]
+    sys.argv[:], sys.orig_argv[:] = argv[interpreter:], argv
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sandbox"]:
+        del sys.modules[name]
+    main = sys.modules["__main__"] = type(sys)("__main__")
+    main.__dict__.update(__file__=script, __cached__=None, __builtins__=__builtins__)
+    with open(script, "rb") as file:
+        return compile(file.read(), script, "exec", dont_inherit=True), main.__dict__
+
+
+def _load(modules: list[str], folder: str, prepare: tuple[str, bytes] | None) -> dict[str, str]:
+    failed = {}
+    sys.path.insert(0, folder)
+    for name in modules:
+        try:
+            __import__(name)
+        except BaseException as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+    if prepare is not None:
+        __import__(prepare[0]).install(prepare[1])
+    sys.path.remove(folder)
+    return failed
+
+
+def _strangers() -> list[int]:
+    """Descriptors that loading opened: a fork would lose them."""
+    found = []
+    for number in range(CONTROL + 1, _HIGHEST):
+        try:
+            os.fstat(number)
+        except OSError:
+            continue
+        found.append(number)
+    return found
+
+
+def _arrive(descriptors: list[int], rules: Filter) -> list[str]:
+    words = marshal.loads(os.read(descriptors.pop(0), 1 << 20))
+    spaces, groups, streams, (announce, failure) = (
+        [descriptors.pop(0) for _ in range(count)] for count in words["parts"]
+    )
+    step = "enter the sandbox"
+    try:
+        for space in spaces:
+            syscalls.enter(space)
+        syscalls.drop_capabilities()
+        step = "fork into the sandbox"
+        if os.fork():
+            os._exit(0)
+        child = os.fork()
+        if child:
+            _announce(child, announce)
+        step = "join the sandbox's control groups"
+        for group in groups:
+            os.write(group, b"0")
+        step = "start a command"
+        os.setsid()
+        command.place(streams)
+        if len(streams) <= CONTROL:
+            os.close(CONTROL)
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+        step = "set resource limits"
+        command.limit(words, words["seconds"])
+        os.chdir(words["cwd"])
+        syscalls.default_signals(syscalls.SIGCHLD)
+        while os.getppid() != 1:
+            os.sched_yield()
+        step = "install the system call filter"
+        rules.install()
+    except BaseException as error:
+        os.write(failure, f"{step}: {error}".encode())
+        os._exit(125)
+    syscalls.close_from(CONTROL + 1)
+    return words["argv"]
+
+
+def _announce(child: int, announce: int) -> None:
+    """Tell init who arrived, and end, which makes it init's child."""
+    try:
+        os.write(announce, str(child).encode())
+    except OSError:  # init has stopped waiting
+        os.kill(child, syscalls.SIGKILL)
+    finally:
+        os._exit(0)
