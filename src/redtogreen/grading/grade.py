@@ -10,7 +10,7 @@ from redtogreen.execution.sandboxes.contract import Changes
 from redtogreen.execution.testruns import TestRun, run_tests
 from redtogreen.execution.trees import checkout, save_tree
 from redtogreen.grading.overlay import allowed_changes, grading_tree
-from redtogreen.grading.workspace import grading_seconds, load_task_environment, sandbox_limits
+from redtogreen.grading.workspace import grading_seconds, load_task_environment, refuse_weaker, sandbox_limits
 from redtogreen.records import Finding, Grade, Outcome, Task
 from redtogreen.records.base import TestStatus
 from redtogreen.store import BlobStore
@@ -48,6 +48,7 @@ def judge(task: Task, changes: Changes, store: BlobStore, *, evaluation: bool = 
         seconds = grading_seconds(task)
         needed = [*task.tests.f2p, *task.tests.p2p, *(task.tests.evaluation if evaluation else ())]
         with open_workspace(environment, lower, changes=kept, limits=sandbox_limits(task, seconds)) as sandbox:
+            refuse_weaker(task, sandbox)
             run = run_tests(sandbox, needed, seconds=seconds, hash_seed=hash_seed)
         if run.process.verdict == "sandbox":
             raise SandboxError("the sandbox failed while the tests ran")

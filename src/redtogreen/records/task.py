@@ -113,6 +113,9 @@ class Task(Record, kw_only=True):
     protected: list[str] = []
     """Glob patterns of paths whose changes the grader ignores."""
     limits: Limits = field(default_factory=Limits)
+    require: list[str] = []
+    """Guarantees (`redtogreen doctor` lists them) that the sandbox must enforce; where one does not hold the task is
+    refused, never run with less."""
     difficulty: float | None = None
     """1 minus the measured solve rate, in [0, 1]; None: not measured."""
     use: Use = "train"

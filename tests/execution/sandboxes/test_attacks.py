@@ -20,6 +20,13 @@ from redtogreen.execution.sandboxes.guarantees import MEANINGS
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def started():
+    """What a backend starts once and keeps is no leftover of the first attack."""
+    with Bait() as bait:
+        open_sandbox(bait.lower).close()
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=BY_NAME)
 def test_the_attack_is_stopped_and_its_control_works(attack):
     before = leftovers()

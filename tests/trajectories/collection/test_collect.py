@@ -45,6 +45,7 @@ def test_a_run_is_recorded_whole_and_reads_back(material, agents, tmp_path):
     assert row.trajectory[3].call == {"name": "str_replace"} and row.trajectory[3].call_id == "c1"
     assert row.extra["start_probe"]["failure_stage"] == "assertion"
     assert row.metadata.sandbox["guarantees"]["network"] == "enforced"
+    assert row.metadata.sandbox["tier"].startswith("namespaces+")
     assert rows[1].outcome == "failed" and rows[1].success is False and rows[1].final_state.patch == ""
     shown = {(event["attempt"], event["step"]) for event in events if event["event"] == "step"}
     assert shown == {(row.attempt, step.step) for row in rows for step in row.trajectory}

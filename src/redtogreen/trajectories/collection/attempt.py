@@ -23,10 +23,11 @@ from redtogreen.errors import AgentError, ModelError, RedToGreenError
 from redtogreen.execution.environments import open_workspace
 from redtogreen.execution.executors.worker import Ended
 from redtogreen.execution.sandboxes.contract import Changes
+from redtogreen.execution.sandboxes.guarantees import tier_of
 from redtogreen.execution.trees import difference, load_tree
 from redtogreen.grading.grade import grade
 from redtogreen.grading.overlay import is_protected
-from redtogreen.grading.workspace import load_workspace, sandbox_limits
+from redtogreen.grading.workspace import load_workspace, refuse_weaker, sandbox_limits
 from redtogreen.protocols import Agent, AgentSettings, AttemptEnded
 from redtogreen.records import Ending, FinalState, Grade, Metadata, Probe, Score, Task, TestSummary, Trajectory
 from redtogreen.records.grade import REWARDED
@@ -203,7 +204,8 @@ def _work(
         environment, lower = load_workspace(job.task, store)
         limits = sandbox_limits(job.task, min(COMMAND_SECONDS, job.task.limits.seconds))
         with open_workspace(environment, lower, limits=limits) as sandbox:
-            course.sandbox = {"guarantees": dict(sandbox.guarantees)}
+            course.sandbox = {"tier": tier_of(sandbox.guarantees), "guarantees": dict(sandbox.guarantees)}
+            refuse_weaker(job.task, sandbox)
             workspace = RecordingWorkspace(
                 job.task,
                 sandbox,
