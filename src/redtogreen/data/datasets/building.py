@@ -69,7 +69,8 @@ def build_dataset(cleaned: Path, name: str, root: Path, *, eval_share: float = 0
     The split is by project and drawn from `seed`; about `eval_share` of the rows, in [0, 1), is held out. When a
     version with the same hash exists it is given back with `reused` set and nothing is written.
     Safe beside other builds; a version is there whole or not at all. Raises UsageError for a folder without cleaned
-    rows, with none, or with others than cleaning wrote, RecordError for a broken row, EnvironmentUnavailable for a full disk.
+    rows, with none, or with others than cleaning wrote, RecordError for a broken row, EnvironmentUnavailable for a full
+    disk.
     """
     cleaned, root = Path(cleaned), Path(root)
     check_name(name)
