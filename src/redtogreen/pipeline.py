@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redtogreen.errors import TaskError, UsageError, nearest
-from redtogreen.records import Grade, RowError, Score, Task, Trajectory
+from redtogreen.records import Grade, RowError, Score, Task, Trajectory, check_kind
 from redtogreen.store import BlobStore
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def load_tasks(path: Path | str) -> list[Task]:
 
 
 def find_task(name: str) -> Task:
-    """The task `G.jsonl#ID` names; a unique ending of the id is enough."""
+    """The task `G.jsonl#ID` names; an unambiguous part of the id is enough."""
     return _find(name)[0]
 
 
@@ -205,13 +205,14 @@ def grade(task: Task | str, patch: str | None = None, *, workspace: Path | str |
     """The grader's verdict on a unified diff, or on a folder, in a fresh sandbox.
 
     `task` is `G.jsonl#ID` or a Task of a file opened with `load_tasks`. A failure of the machine comes back as outcome
-    `grader_error` or `environment_error`, never as `failed`.
+    `grader_error` or `environment_error`, never as `failed`. Raises as `grading.check_gradable`.
     """
-    from redtogreen.grading import grade_patch, grade_workspace
+    from redtogreen.grading import check_gradable, grade_patch, grade_workspace
 
     found, store = _find(task)
     if (patch is None) == (workspace is None):
         raise UsageError("grade wants either a patch or a workspace")
+    check_gradable(found, store)
     if workspace is not None:
         return grade_workspace(found, Path(workspace), store)
     return grade_patch(found, patch or "", store)
@@ -313,6 +314,7 @@ def open_rows(
     if is_run(path):
         yield from ((str(path), number, row) for number, row in enumerate(load_run(path), 1))
     elif path.is_file():
+        check_kind(path, "trajectories")
         yield from (
             (str(path), number, row)
             for number, row in read_rows(path, Trajectory, lenient=reading.lenient, moved=reading.moved)

@@ -62,11 +62,13 @@ def test_tasks_are_listed_and_shown_whole(place: Path, task: dict) -> None:
     shown = call(place, "tasks", "show", f"g.jsonl#{task['task_id']}")
     assert "diff --git" in shown.stdout
     assert "evaluation, never seen by an agent" in shown.stdout
-    assert task["task_id"] in call(place, "tasks", "list", "g.jsonl").stdout
+    listed = call(place, "tasks", "list", "g.jsonl")
+    assert task["task_id"] in listed.stdout
+    assert listed.stderr == f"next: redtogreen tasks show g.jsonl#{task['task_id']}\n"
 
 
 def test_an_unknown_task_names_the_nearest(place: Path, task: dict) -> None:
-    done = call(place, "tasks", "show", f"g.jsonl#{task['task_id'][:-1]}")
+    done = call(place, "tasks", "show", f"g.jsonl#{task['task_id'][:-1]}~")
     assert done.returncode == 2
     assert task["task_id"] in done.stderr
 
@@ -93,6 +95,15 @@ def test_a_fix_is_graded_solved_and_the_untouched_start_is_not(place: Path, task
     failed = call(place, "grade", "--task", name, "--workspace", "untouched")
     assert failed.returncode == 1
     assert failed.stdout.startswith(f"{task['task_id']}: failed")
+    (place / "wrong.diff").write_text("not a patch at all\n")
+    rejected = call(place, "grade", "--task", name, "--patch", "wrong.diff")
+    assert rejected.returncode == 1
+    assert rejected.stdout.startswith(f"{task['task_id']}: failed: the patch does not apply")
+    assert "absent" not in rejected.stdout
+    early = call(place, "grade", "--task", name.replace("g.jsonl", "f.jsonl"), "--patch", "fix.diff")
+    assert early.returncode == 2
+    assert "never admitted" in early.stderr
+    assert "redtogreen tasks admit" in early.stderr
 
 
 def test_a_run_is_graded_again_with_the_same_outcome(place: Path) -> None:
@@ -104,6 +115,12 @@ def test_scores_of_a_run_are_kept_in_it(place: Path) -> None:
     said = ask(place, "score", "oracle", "--recipe", "outcome")
     assert {row["reward"] for row in said["rewards"]} == {1.0}
     assert all(row["attempt"] for row in said["rewards"])
+    text = call(place, "score", "oracle", "--recipe", "outcome")
+    assert "next: redtogreen clean oracle --reward-recipe outcome --out DIR" in text.stderr
+    tasks = call(place, "score", "g.jsonl")
+    assert tasks.returncode == 2
+    assert "g.jsonl holds tasks, not trajectories" in tasks.stderr
+    assert "redtogreen collect g.jsonl" in tasks.stderr
     assert (place / "oracle" / "rewards" / "outcome.parquet").is_file()
     assert ask(place, "score", "oracle", "--recipe", "outcome") == said
 
@@ -119,6 +136,7 @@ def test_an_attempt_is_shown_step_by_step(place: Path) -> None:
     assert sum(said["score"]["steps"]) == pytest.approx(said["score"]["reward"])
     missing = call(place, "show", "oracle", "nothing:like:it")
     assert missing.returncode == 2
+    assert said["trajectory"]["attempt"] in missing.stderr
     assert "Traceback" not in missing.stderr
 
 

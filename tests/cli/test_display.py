@@ -111,3 +111,17 @@ def test_auto_is_plain_where_there_is_no_terminal() -> None:
 
 def test_time_to_go_is_readable() -> None:
     assert [clock(seconds) for seconds in (0, 59.6, 61, 3600, 3725)] == ["0:00", "1:00", "1:01", "1:00:00", "1:02:05"]
+
+
+def test_the_time_to_go_is_said_when_enough_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first units wait for caches; a guess from them is wild."""
+    now = [0.0]
+    monkeypatch.setattr("redtogreen.cli.display.time.monotonic", lambda: now[0])
+    tally = Tally("attempts", 100)
+    for _ in range(4):
+        now[0] += 20.0
+        tally.take(EVENTS[4])
+    assert tally.pace() == "3.0/min"
+    now[0] += 20.0
+    tally.take(EVENTS[4])
+    assert tally.pace() == "3.0/min, 31:40 to go"

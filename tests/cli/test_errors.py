@@ -58,6 +58,22 @@ def test_an_error_with_json_is_one_object_on_stdout_and_talk_on_stderr(cli) -> N
     assert done.stderr.startswith("error: unknown reward recipe 'clasic'\n\nhint: ")
 
 
+def test_links_that_lead_round_in_a_circle_are_no_file(cli, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").symlink_to("b.jsonl")
+    (tmp_path / "b.jsonl").symlink_to("a.jsonl")
+    (tmp_path / "loop").symlink_to("loop")
+    for words in (
+        ["tasks", "admit", "a.jsonl", "--out", "g.jsonl"],
+        ["collect", "a.jsonl", "--agent", "noop", "--out", "r"],
+        ["score", "loop"],
+        ["dataset", "build", "loop", "--name", "n"],
+        ["tasks", "make", "mutate", "loop", "--out", "f.jsonl"],
+    ):
+        done = cli(*words)
+        assert done.returncode in (1, 2), (words, done.stderr)
+        assert "inside redtogreen" not in done.stderr, done.stderr
+
+
 def test_a_missing_input_is_named(cli) -> None:
     done = cli("score", "runs/nothing")
     assert done.returncode == 2

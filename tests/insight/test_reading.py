@@ -100,13 +100,15 @@ def test_a_solve_rate_counts_only_what_carries_a_reward() -> None:
     assert "none" not in counts_table("reason", {"survived": 2, "none": 0})
 
 
-def test_an_attempt_is_found_by_id_ending_or_number(example: Trajectory) -> None:
+def test_an_attempt_is_found_by_part_of_its_id_or_number(example: Trajectory) -> None:
     rows = [structs.replace(example, attempt=f"toolz/x/{key}:repair:0:{index}") for key in "ab" for index in range(2)]
-    assert find_attempt(rows, "toolz/x/a:repair:0:1", "RUN") is rows[1]
-    assert find_attempt(rows, "b:repair:0:0", "RUN") is rows[2]
-    assert find_attempt(rows, "4", "RUN") is rows[3]
-    with pytest.raises(UsageError, match="2 attempts of RUN end with"):
-        find_attempt(rows, "repair:0:1", "RUN")
-    with pytest.raises(UsageError, match="no attempt") as caught:
-        find_attempt(rows, "toolz/x/a:repare:0:1", "RUN")
+    assert find_attempt(lambda: rows, "toolz/x/a:repair:0:1", "RUN") is rows[1]
+    assert find_attempt(lambda: rows, "b:repair:0:0", "RUN") is rows[2]
+    assert find_attempt(lambda: rows, "4", "RUN") is rows[3]
+    assert find_attempt(lambda: rows, "x/b:repair:0:1", "RUN") is rows[3]
+    assert find_attempt(lambda: rows[1:3], "x/b", "RUN") is rows[2], "any part that fits one"
+    with pytest.raises(UsageError, match="fits 2 attempts of RUN"):
+        find_attempt(lambda: rows, "repair:0:1", "RUN")
+    with pytest.raises(UsageError, match="holds no attempt") as caught:
+        find_attempt(lambda: rows, "toolz/x/a:repare:0:1", "RUN")
     assert "toolz/x/a:repair:0:1" in (caught.value.hint or "")

@@ -131,5 +131,8 @@ def test_a_histogram_counts_every_value() -> None:
     svg = histogram([0.0] * 3 + [1.0] * 2 + [0.5], "reward")
     assert sum(int(count) for count in re.findall(r'text-anchor="middle">(\d+)</text>', svg)[:3]) == 6
     assert "6 values from 0 to 1" in svg
+    assert svg.count("<rect") == 3 and "<title>0.5: 1</title>" in svg, "a bar per value when there are few"
+    spread = histogram([number / 7 for number in range(50)], "reward")
+    assert spread.count("<rect") == 21 and "<title>0 to 0.3333: 3</title>" in spread
     assert "No values" in histogram([], "reward")
     assert "<svg" in histogram([2.0, 2.0], "all equal")

@@ -10,11 +10,13 @@ import typer
 from redtogreen.cli.display import lines_of, open_display
 from redtogreen.cli.failures import keeps
 from redtogreen.cli.options import Display, DisplayKind, Json, Recipe, Seed, TasksFile, Workers, pairs
-from redtogreen.cli.output import emit, say
+from redtogreen.cli.output import emit, lead, say
 
 Agent = Annotated[str, typer.Option(metavar="NAME", help="Agent: see `redtogreen list agents`.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-Attempt = Annotated[str, typer.Argument(metavar="ATTEMPT", help="Attempt id, a unique ending of it, or a row number.")]
+Attempt = Annotated[
+    str, typer.Argument(metavar="ATTEMPT", help="Attempt id, an unambiguous part of it, or a row number.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -70,8 +72,7 @@ def collect(
     if report.outcomes and not set(report.outcomes) & set(REWARDED):
         say(f"error: no attempt could be judged; see why with: redtogreen show {out} 1")
         raise typer.Exit(3)
-    if not as_json:
-        say(f"next: redtogreen report {out}\nnext: redtogreen clean {out} --out {out}.cleaned")
+    lead(as_json, f"report {out}", f"clean {out} --out {out}.cleaned")
 
 
 def evaluate(
@@ -104,6 +105,8 @@ def evaluate(
             on_event=shown.event,
         )
     emit(result, True, str)
+    if out is not None:
+        lead(False, f"report {out}")
 
 
 def replay(
@@ -139,5 +142,6 @@ def replay(
         return "\n".join(lines)
 
     emit(data, as_json, text)
+    lead(as_json, f"show {out} 1")
     if not report.same:
         raise typer.Exit(1)

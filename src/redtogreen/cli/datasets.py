@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Lenient, Seed, tell_reading
-from redtogreen.cli.output import emit, say
+from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Lenient, Seed, among, tell_reading
+from redtogreen.cli.output import emit, lead, say
 
 Name = Annotated[str, typer.Argument(metavar="DATASET", help="NAME/VERSION, or NAME for its newest version.")]
 
@@ -55,8 +55,8 @@ def clean(
         return "\n\n".join(parts)
 
     emit(data, as_json, text)
-    if not as_json and result.kept:
-        say(f"next: redtogreen dataset build {out} --name NAME")
+    if result.total:
+        lead(as_json, f"dataset build {out} --name NAME" if result.kept else f"score {source} --recipe {reward_recipe}")
 
 
 def build(
@@ -81,9 +81,8 @@ def build(
         return f"{made.ref}: {rows}{again}\n{made.hash}"
 
     emit(data, as_json, text)
-    if not as_json:
-        where = "" if datasets == DEFAULT_DATASETS else f" --datasets {datasets}"
-        say(f"next: redtogreen export trl-sft {made.ref}{where} --out {made.name}-trl")
+    where = among(datasets)
+    lead(as_json, f"dataset show {made.ref}{where}", f"export trl-sft {made.ref}{where} --out {made.name}-trl")
 
 
 def show(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = False) -> None:
@@ -93,6 +92,8 @@ def show(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = F
 
     manifest = load_dataset(dataset, datasets).manifest
     emit(manifest, as_json, lambda: manifest_text(manifest))
+    where = among(datasets)
+    lead(as_json, f"show {manifest.ref} 1{where}", f"export trl-sft {manifest.ref}{where} --out {manifest.name}-trl")
 
 
 def diff(first: Name, second: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = False) -> None:
@@ -113,6 +114,7 @@ def rebuild(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json 
 
     found = again(dataset, datasets)
     emit(found, as_json, lambda: comparison_text(found))
+    lead(as_json, f"dataset show {found.ref}{among(datasets)}")
     if not found.same:
         raise typer.Exit(1)
 
@@ -123,6 +125,7 @@ def card(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = F
 
     text = load_dataset(dataset, datasets).card()
     emit({"dataset": dataset, "card": text}, as_json, lambda: text)
+    lead(as_json, f"export trl-sft {dataset}{among(datasets)} --out DIR")
 
 
 def export(
@@ -144,3 +147,4 @@ def export(
         return "\n".join([table(["file", "rows"], list(made["rows"].items()), limit=120), *left_out, "", f"in {out}"])
 
     emit(data, as_json, text)
+    lead(as_json, "list exports    (how a trainer loads each: docs/exports.md)")

@@ -25,6 +25,8 @@ from typing import Any, Protocol, Self, TextIO
 from redtogreen.cli.options import DisplayKind
 
 Event = dict[str, Any]
+ENOUGH_UNITS, ENOUGH_SECONDS = 5, 5.0
+"""What must be done before the time to go is said: the first units wait for caches and environments."""
 
 
 class Display(Protocol):
@@ -118,7 +120,8 @@ class Tally:
             return ""
         rate = self.done / seconds
         text = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-        if self.total is not None and self.total > self.done:
+        enough = self.done >= ENOUGH_UNITS and seconds >= ENOUGH_SECONDS
+        if enough and self.total is not None and self.total > self.done:
             text += f", {clock((self.total - self.done) / rate)} to go"
         return text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -98,8 +99,11 @@ def _explain(error: BaseException) -> tuple[str, str | None, int]:
     if isinstance(error, MemoryError):
         return "not enough memory", "use fewer --workers, or smaller files", 3
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror.lower()}", None, 1
+        place = error.filename2 if error.filename2 is not None else error.filename
+        where = f"{os.fsdecode(place)}: " if isinstance(place, str | bytes | os.PathLike) else ""
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+        hint = "free some space, or choose another place with --out" if full else None
+        return f"{where}{error.strerror.lower()}", hint, 3 if full else 1
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"something went wrong inside redtogreen: {text}",

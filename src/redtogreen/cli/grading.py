@@ -9,7 +9,7 @@ import typer
 
 from redtogreen.cli.display import open_display
 from redtogreen.cli.options import Display, DisplayKind, Json
-from redtogreen.cli.output import emit
+from redtogreen.cli.output import emit, lead
 from redtogreen.errors import UsageError
 
 
@@ -39,14 +39,14 @@ def grade(
 
     found = pipeline.grade(task, None if patch is None else read_patch(patch), workspace=workspace)
     emit(grade_data(found), as_json, lambda: grade_text(found))
+    lead(as_json, f"tasks show {task}")
     if not found.resolved:
         raise typer.Exit(1 if found.outcome in ("failed", "tampered") else 3)
 
 
 def _grade_run(run: Path, display: DisplayKind, as_json: bool) -> None:
     from redtogreen import pipeline
-    from redtogreen.insight.grades import grade_data
-    from redtogreen.insight.tables import counts_table
+    from redtogreen.insight.grades import grade_data, grades_text
 
     with open_display(display, "grades") as shown:
         grades = pipeline.grade_run(run, shown.event)
@@ -54,4 +54,5 @@ def _grade_run(run: Path, display: DisplayKind, as_json: bool) -> None:
     for found in grades:
         outcomes[found.outcome] = outcomes.get(found.outcome, 0) + 1
     data = {"run": run, "outcomes": outcomes, "grades": [grade_data(found) for found in grades]}
-    emit(data, as_json, lambda: counts_table("outcome", outcomes))
+    emit(data, as_json, lambda: grades_text(grades))
+    lead(as_json, f"report {run}")

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from redtogreen.cli.options import Json
-from redtogreen.cli.output import emit
+from redtogreen.cli.output import emit, lead
+
+_USED = {
+    "agents": "collect G.jsonl --agent NAME --out RUN",
+    "exports": "export NAME DATASET --out DIR",
+    "operators": "tasks make mutate PATH --out F.jsonl",
+    "recipes": "recipe show NAME",
+    "rewards": "recipe list",
+    "sources": "tasks make mutate PATH --out F.jsonl",
+}
+"""Kind -> the command that takes its names."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,6 +41,8 @@ def list_kind(
     rows = [(name, about) for name, about in found.items()]
     data = {"kind": kind, "names": list(found), "about": found}
     emit(data, as_json, lambda: table(["name", "what it is"], rows, left=2, limit=240))
+    if kind in _USED:
+        lead(as_json, _USED[kind])
 
 
 def sources(
@@ -45,3 +57,4 @@ def sources(
 
     data = sources_data([task for path in tasks or [] for task in pipeline.load_tasks(path)])
     emit({"sources": data}, as_json, lambda: sources_text(data))
+    lead(as_json, _USED["sources"])

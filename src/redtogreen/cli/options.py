@@ -43,6 +43,11 @@ TOLD = 10
 """Remarks of one kind that are printed."""
 
 
+def among(datasets: Path) -> str:
+    """The option that names the folder of datasets, where it has to be named."""
+    return "" if datasets == DEFAULT_DATASETS else f" --datasets {datasets}"
+
+
 def tell_reading(moved: list[str], broken: Sequence[Exception]) -> None:
     """Say which fields were moved and which rows left out."""
     for path in moved[:TOLD]:

@@ -27,6 +27,12 @@ def emit(data: Any, as_json: bool, text: Callable[[], str]) -> None:
         raise PipeClosed from None
 
 
+def lead(as_json: bool, *commands: str) -> None:
+    """Say on stderr what to type next; nothing where a script reads."""
+    if not as_json:
+        say("\n".join(f"next: redtogreen {command}" for command in commands))
+
+
 def say(text: str) -> None:
     """One remark on stderr."""
     from redtogreen.insight.texts import visible

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Recipe, tell_reading
-from redtogreen.cli.output import emit
+from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Recipe, among, tell_reading
+from redtogreen.cli.output import emit, lead
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,7 +19,7 @@ def add_to(app: typer.Typer) -> None:
 def show(
     source: Input,
     attempt: Annotated[
-        str, typer.Argument(metavar="ATTEMPT", help="Attempt id, a unique ending of it, or a row number.")
+        str, typer.Argument(metavar="ATTEMPT", help="Attempt id, an unambiguous part of it, or a row number.")
     ],
     recipe: Recipe = "default",
     datasets: Datasets = DEFAULT_DATASETS,
@@ -30,9 +30,13 @@ def show(
     from redtogreen.insight.finding import find_attempt
     from redtogreen.insight.steps import trajectory_text
 
-    found = find_attempt(pipeline.load_trajectories(source, datasets), attempt, source)
+    found = find_attempt(lambda: pipeline.load_trajectories(source, datasets), attempt, source)
     score = pipeline.score(found, recipe)
     emit({"trajectory": found, "score": score}, as_json, lambda: trajectory_text(found, score))
+    if Path(source).is_dir() and found.attempt:
+        lead(as_json, f"replay {source} {found.attempt} --out DIR")
+    else:
+        lead(as_json, f"score {source}{among(datasets)}")
 
 
 def report(
@@ -57,3 +61,5 @@ def report(
     tell_reading(reading.moved, reading.broken)
     written = write_report(facts, out or (Path(source) if Path(source).is_dir() else Path()) / "report.html")
     emit({"report": written, **facts_data(facts)}, as_json, lambda: f"{facts_text(facts)}\n\nreport: {written}")
+    if facts.attempts:
+        lead(as_json, f"show {source} 1{among(datasets)}")

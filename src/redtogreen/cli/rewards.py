@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Lenient, Recipe, tell_reading
-from redtogreen.cli.output import emit, say
+from redtogreen.cli.options import DEFAULT_DATASETS, Datasets, Input, Json, Lenient, Recipe, among, tell_reading
+from redtogreen.cli.output import emit, lead, say
 
 
 def add_to(app: typer.Typer, group: Callable[[str], typer.Typer]) -> None:
@@ -44,6 +44,13 @@ def score(
     scores = pipeline.score_input(source, recipe, without=without or (), out=out, datasets=datasets, reading=reading)
     tell_reading(reading.moved, reading.broken)
     emit({**scores_data(scores), "broken": len(reading.broken)}, as_json, lambda: scores_text(scores))
+    if scores:
+        where = among(datasets)
+        lead(
+            as_json,
+            f"show {source} 1 --recipe {recipe}{where}",
+            f"clean {source} --reward-recipe {recipe}{where} --out DIR",
+        )
     if reading.broken:
         raise typer.Exit(1)
 
@@ -61,6 +68,7 @@ def list_recipes(as_json: Json = False) -> None:
         as_json,
         lambda: table(list(rows[0]), [list(row.values()) for row in rows], left=3, limit=120),
     )
+    lead(as_json, "recipe show NAME")
 
 
 def show_recipe(
@@ -73,3 +81,4 @@ def show_recipe(
 
     data = recipe_data(load_recipe(name))
     emit(data, as_json, lambda: recipe_text(data))
+    lead(as_json, f"score INPUT --recipe {name}")

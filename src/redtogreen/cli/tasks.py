@@ -11,10 +11,10 @@ import typer
 from redtogreen.cli.display import lines_of, open_display
 from redtogreen.cli.failures import keeps
 from redtogreen.cli.options import Display, DisplayKind, Json, Seed, TasksFile, Workers
-from redtogreen.cli.output import emit, say
+from redtogreen.cli.output import emit, lead, say
 
 Out = Annotated[Path, typer.Option(metavar="F.jsonl", help="Tasks file to write.")]
-One = Annotated[str, typer.Argument(metavar="G.jsonl#ID", help="One task; a unique ending of its id is enough.")]
+One = Annotated[str, typer.Argument(metavar="G.jsonl#ID", help="One task; an unambiguous part of its id is enough.")]
 
 
 def build(group: Callable[[str], typer.Typer]) -> typer.Typer:
@@ -101,8 +101,7 @@ def admit(
     emit(data, as_json, text)
     if not report.admitted:
         raise typer.Exit(1)
-    if not as_json:
-        say(f"next: redtogreen collect {out} --agent repair --out runs/first")
+    lead(as_json, f"collect {out} --agent repair --out runs/first")
 
 
 def list_tasks(tasks: TasksFile, as_json: Json = False) -> None:
@@ -133,6 +132,8 @@ def list_tasks(tasks: TasksFile, as_json: Json = False) -> None:
         return table(head, lines, left=3, limit=240) + f"\n\n{len(rows)} tasks"
 
     emit({"tasks": rows}, as_json, text)
+    if found:
+        lead(as_json, f"tasks show {tasks}#{found[0].task_id}")
 
 
 def show(task: One, as_json: Json = False) -> None:
@@ -142,6 +143,7 @@ def show(task: One, as_json: Json = False) -> None:
 
     found = pipeline.find_task(task)
     emit({"task": found}, as_json, lambda: task_text(found))
+    lead(as_json, f"tasks unpack {task} --out DIR")
 
 
 def unpack(
@@ -155,6 +157,7 @@ def unpack(
     written = pipeline.unpack(task, out)
     data = {"task_id": written.task_id, "files": written.files, "out": out}
     emit(data, as_json, lambda: f"{written.files} files in {out}")
+    lead(as_json, f"grade --task {task} --workspace {out}")
 
 
 def _tell_made(report, out: Path, as_json: bool) -> None:
@@ -172,5 +175,5 @@ def _tell_made(report, out: Path, as_json: bool) -> None:
     for note in report.notes:
         say(f"note: {note}")
     emit({**data, "notes": report.notes}, as_json, text)
-    if not as_json:
-        say(f"next: redtogreen tasks admit {out} --out {out.with_name(out.stem + '.admitted.jsonl')}")
+    if report.written:
+        lead(as_json, f"tasks admit {out} --out {out.with_name(out.stem + '.admitted.jsonl')}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from redtogreen.errors import UsageError
-from redtogreen.insight.tables import table
+from redtogreen.insight.tables import counts_table, table
 from redtogreen.insight.texts import one_line
 from redtogreen.records import Grade
 
@@ -28,6 +29,9 @@ def grade_text(grade: Grade) -> str:
     if grade.evaluation:
         passed = sum(status == "passed" for status in grade.evaluation.values())
         lines.append(f"evaluation tests: {passed} of {len(grade.evaluation)} passed")
+    rejected = [item.evidence for item in grade.findings if item.kind == "patch_rejected"]
+    if rejected:
+        return f"{grade.task_id}: {grade.outcome}: {one_line(rejected[0], 400)}\nno test was run"
     if grade.error:
         lines.append(f"error: {one_line(grade.error, 400)}")
     bad = [(status, name) for name, status in grade.tests.items() if status != "passed"]
@@ -38,6 +42,15 @@ def grade_text(grade: Grade) -> str:
         rows = [(item.kind, item.status, item.evidence) for item in grade.findings]
         lines += ["", table(["finding", "status", "evidence"], rows, left=3, limit=100)]
     return "\n".join(lines)
+
+
+def grades_text(grades: Sequence[Grade]) -> str:
+    """Outcomes of a whole run, and why attempts could not be graded."""
+    parts = [counts_table("outcome", Counter(grade.outcome for grade in grades))]
+    reasons = Counter(one_line(grade.error, 160) for grade in grades if grade.error)
+    if reasons:
+        parts.append(table(["no verdict because", "count"], reasons.most_common(), limit=160))
+    return "\n\n".join(parts)
 
 
 def read_patch(path: Path) -> str:

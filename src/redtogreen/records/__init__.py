@@ -6,6 +6,7 @@ foreign fields go. Nothing here imports another part of redtogreen but its error
 
 from redtogreen.records.grade import Finding, Grade, Outcome, TwinCount
 from redtogreen.records.jsonl import RowError, decode, encode, read_rows, read_strict, write_jsonl
+from redtogreen.records.kinds import check_kind
 from redtogreen.records.reward import ComponentScore, Evidence, Score
 from redtogreen.records.task import (
     Certificate,
@@ -57,6 +58,7 @@ __all__ = [
     "Trajectory",
     "TwinCount",
     "Verdict",
+    "check_kind",
     "decode",
     "encode",
     "read_rows",

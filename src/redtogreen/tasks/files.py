@@ -9,7 +9,9 @@ from redtogreen.errors import RecordError, TaskError, UsageError, nearest
 from redtogreen.execution.trees import copy_tree
 from redtogreen.records import Task, read_rows, write_jsonl
 from redtogreen.records.base import Record
+from redtogreen.records.ids import pick
 from redtogreen.records.jsonl import RowError
+from redtogreen.records.kinds import check_kind
 from redtogreen.store import BlobStore
 
 
@@ -59,6 +61,7 @@ def read_tasks(path: Path) -> list[Task]:
             if near
             else "make one with: redtogreen tasks make mutate PATH --out F.jsonl",
         )
+    check_kind(path, "tasks")
     tasks: list[Task] = []
     lines: dict[str, int] = {}
     for number, row in read_rows(path, Task):
@@ -101,9 +104,9 @@ def read_rejects(path: Path) -> list[Reject]:
 
 
 def find_task(name: str) -> tuple[Task, BlobStore]:
-    """The task `G.jsonl#ID` names, and the blobs beside its file. An id may be shortened to a unique ending.
+    """The task `G.jsonl#ID` names, and the blobs beside its file. An unambiguous part of an id is enough.
 
-    Raises UsageError for a missing file, an unknown id (with the nearest one) and an ending that fits several.
+    Raises UsageError for a missing file, an unknown id (with the nearest ones) and a part that fits several.
     """
     file, mark, wanted = name.rpartition("#")
     if not mark or not wanted or not file:
@@ -111,21 +114,9 @@ def find_task(name: str) -> tuple[Task, BlobStore]:
             f"{name!r} does not name a task", "write FILE.jsonl#ID; see the ids with: redtogreen tasks list FILE.jsonl"
         )
     path = Path(file)
-    tasks = {task.task_id: task for task in read_tasks(path)}
-    if wanted in tasks:
-        return tasks[wanted], blobs_of(path)
-    fitting = [task_id for task_id in tasks if task_id.endswith(wanted)]
-    if len(fitting) == 1:
-        return tasks[fitting[0]], blobs_of(path)
-    if fitting:
-        raise UsageError(
-            f"{wanted!r} fits {len(fitting)} tasks of {path}: {', '.join(fitting[:3])}", "give more of the id"
-        )
-    near = nearest(wanted, tasks) or nearest(wanted, [task_id.rpartition("/")[2] for task_id in tasks])
-    raise UsageError(
-        f"{path} holds no task {wanted!r}",
-        (f"did you mean {near!r}? " if near else "") + f"See: redtogreen tasks list {path}",
-    )
+    tasks = read_tasks(path)
+    see = f"redtogreen tasks list {path}"
+    return tasks[pick(wanted, [task.task_id for task in tasks], "tasks", str(path), see=see)], blobs_of(path)
 
 
 def copy_blobs(task: Task, source: BlobStore, target: BlobStore) -> None:

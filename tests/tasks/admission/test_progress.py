@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+import signal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redtogreen.errors import UsageError
+from redtogreen.errors import EnvironmentUnavailable, UsageError
 from redtogreen.tasks.admission.progress import Progress
 from redtogreen.tasks.files import Reject
 
@@ -51,6 +54,26 @@ def test_a_flipped_byte_is_noticed(tmp_path):
     progress = Progress(tmp_path / "p")
     assert progress.get("k0", Reject) and progress.get("k1", Reject) is None
     progress.close(finished=False)
+
+
+def test_a_full_disk_is_named_also_when_the_file_is_let_go(tmp_path):
+    """A limit on the size of files stands for a full disk; what the buffer still holds is tried again on closing."""
+    progress = Progress(tmp_path / "p")
+    progress.put("a", Reject(task_id="t", reason="r"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(EnvironmentUnavailable, match=f"cannot write {tmp_path / 'p'}"):
+            progress.put("b", Reject(task_id="t" * 100, reason="r"))
+        with pytest.raises(EnvironmentUnavailable, match=f"cannot write {tmp_path / 'p'}"):
+            progress.close(finished=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    again = Progress(tmp_path / "p")
+    assert again.get("a", Reject) and not again.get("b", Reject)
+    again.close(finished=False)
 
 
 def test_two_at_once_are_refused(tmp_path):

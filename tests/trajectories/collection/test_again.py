@@ -88,5 +88,8 @@ def test_scores_are_kept_beside_the_run(tmp_path):
 
 
 def test_a_chains_settings_are_no_run(tmp_path):
-    (tmp_path / "run.toml").write_text("seed = 1")
-    assert not is_run(tmp_path)
+    for text in ("seed = 1", "collection = 3", "[[collection]]"):
+        (tmp_path / "run.toml").write_text(text)
+        assert not is_run(tmp_path)
+        with pytest.raises(UsageError, match="holds no settings of a collection"):
+            RunFolder(tmp_path).settings()

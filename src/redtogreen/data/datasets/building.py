@@ -97,7 +97,7 @@ def build_dataset(cleaned: Path, name: str, root: Path, *, eval_share: float = 0
             eval_share=float(eval_share),
             seed=seed,
             built_from=BuiltFrom(
-                path=Path(os.path.relpath(cleaned.resolve(), root.resolve())).as_posix(),
+                path=Path(os.path.relpath(os.path.realpath(cleaned), os.path.realpath(root))).as_posix(),
                 files={file: content_hash(cleaned / file) for file in INPUTS},
             ),
             code=_code(),

@@ -7,34 +7,45 @@ from collections.abc import Mapping, Sequence
 from redtogreen.insight.texts import escape, number, share
 
 WIDTH, HEIGHT, BOTTOM = 640, 180, 24
+FEW = 12
+"""Different values that get a bar each."""
+WIDEST = 48
 
 
 def histogram(values: Sequence[float], label: str, bins: int = 21) -> str:
-    """Counts of values in equal bins, as an SVG that says its figures to those who cannot see it."""
+    """Counts of values as an SVG that says its figures to those who cannot see it.
+
+    A bar per value when there are few different ones, as with rewards of 0 and 1, else equal bins.
+    """
     if not values:
         return "<p>No values.</p>"
     low, high = min(values), max(values)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    width = (high - low) / bins
-    counts = [0] * bins
-    for value in values:
-        counts[min(int((value - low) / width), bins - 1)] += 1
-    top, bar = max(counts), WIDTH / bins
+    distinct = sorted(set(values))
+    if len(distinct) <= FEW:
+        named = [(number(value), values.count(value)) for value in distinct]
+        marks = [(index + 0.5, "middle", name) for index, (name, _) in enumerate(named)]
+    else:
+        width = (high - low) / bins
+        counts = [0] * bins
+        for value in values:
+            counts[min(int((value - low) / width), bins - 1)] += 1
+        edges = [number(low + index * width) for index in range(bins + 1)]
+        named = [(f"{edges[index]} to {edges[index + 1]}", count) for index, count in enumerate(counts)]
+        marks = [(0, "start", edges[0]), (bins / 2, "middle", number((low + high) / 2)), (bins, "end", edges[-1])]
+    top, bar = max(count for _, count in named), WIDTH / len(named)
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}: {len(values)} values '
-        f'from {number(min(values))} to {number(max(values))}">'
+        f'from {number(low)} to {number(high)}">'
     ]
-    for index, count in enumerate(counts):
+    for index, (name, count) in enumerate(named):
         height = (HEIGHT - BOTTOM - 16) * count / top
-        x, y = index * bar, HEIGHT - BOTTOM - height
-        title = f"{number(low + index * width)} to {number(low + (index + 1) * width)}: {count}"
-        corner = f'x="{x + 1:.1f}" y="{y:.1f}" width="{bar - 2:.1f}" height="{height:.1f}"'
-        parts.append(f"<rect {corner}><title>{title}</title></rect>")
+        middle, thick, y = (index + 0.5) * bar, min(bar - 2, WIDEST), HEIGHT - BOTTOM - height
+        corner = f'x="{middle - thick / 2:.1f}" y="{y:.1f}" width="{thick:.1f}" height="{height:.1f}"'
+        parts.append(f"<rect {corner}><title>{name}: {count}</title></rect>")
         if count:
-            parts.append(f'<text x="{x + bar / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">{count}</text>')
-    for place, anchor, value in ((0, "start", low), (WIDTH / 2, "middle", (low + high) / 2), (WIDTH, "end", high)):
-        parts.append(f'<text x="{place:.0f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{number(value)}</text>')
+            parts.append(f'<text x="{middle:.1f}" y="{y - 4:.1f}" text-anchor="middle">{count}</text>')
+    for place, anchor, text in marks:
+        parts.append(f'<text x="{place * bar:.0f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{text}</text>')
     return "".join([*parts, "</svg>"])
 
 

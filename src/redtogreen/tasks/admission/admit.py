@@ -82,7 +82,7 @@ def admit(
     no candidate at all.
     """
     path, out = Path(path), Path(out)
-    if out.resolve() == path.resolve():
+    if os.path.realpath(out) == os.path.realpath(path):
         raise UsageError(f"{out} cannot be both candidates and admitted tasks", "choose another file with --out")
     if runs < 1:
         raise UsageError(f"the reference cannot be run {runs} times", "give a number from 1")

@@ -69,9 +69,10 @@ class Progress:
 
     def close(self, *, finished: bool) -> None:
         """Let go of the file, and remove it when everything is written elsewhere."""
-        if finished or not self.path.stat().st_size:
-            self.path.unlink(missing_ok=True)
-        self._file.close()
+        with disk_errors(self.path):
+            if finished or (self.path.exists() and not self.path.stat().st_size):
+                self.path.unlink(missing_ok=True)
+            self._file.close()  # tries once more to write what a full disk refused
 
 
 def _read(line: bytes) -> _Line | None:

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from redtogreen.errors import UsageError, nearest
+from redtogreen.errors import UsageError
 from redtogreen.execution.executors.local import run_jobs
 from redtogreen.grading.grade import grade
 from redtogreen.grading.patches import grade_patch
 from redtogreen.records import Grade, Task, Trajectory, write_jsonl
 from redtogreen.records.canonical import canonical_trajectory
 from redtogreen.records.grade import REWARDED
+from redtogreen.records.ids import pick
 from redtogreen.tasks.files import blobs_of, write_tasks
 from redtogreen.trajectories.collection.collect import collect
 from redtogreen.trajectories.collection.load import AttemptEntry, index_run, load_attempt, load_run
@@ -84,8 +85,8 @@ class Replay:
 def replay(run: Path, attempt: str, out: Path) -> Replay:
     """Play the recorded actions of an attempt in a fresh sandbox, as a run of its own in `out`.
 
-    `attempt` is an id, a unique ending of one, or a row number from 1. Raises UsageError when there is no such attempt
-    or its record is not complete because secrets were replaced in it.
+    `attempt` is an id, an unambiguous part of one, or a row number from 1. Raises UsageError when there is no such
+    attempt or its record is not complete because secrets were replaced in it.
     """
     folder, out = RunFolder.open(run), Path(out).absolute()
     row = find_attempt(folder, attempt)
@@ -110,18 +111,10 @@ def replay(run: Path, attempt: str, out: Path) -> Replay:
 
 
 def find_attempt(run: RunFolder, name: str) -> Trajectory:
-    """The attempt of an id, a unique ending of one, or a row number from 1. Raises UsageError."""
+    """The attempt of an id, of an unambiguous part of one, or of a row number from 1. Raises UsageError."""
     entries = index_run(run).attempts
-    exact = [entry for entry in entries if entry.attempt == name]
-    if not exact and name.isdigit() and 1 <= int(name) <= len(entries):
-        exact = [entries[int(name) - 1]]
-    found = exact or [entry for entry in entries if entry.attempt.endswith(name)]
-    if len(found) == 1:
-        return load_attempt(found[0])
-    if found:
-        raise UsageError(f"{name!r} fits {len(found)} attempts of {run.path}", "give more of the id, or the row number")
-    close = nearest(name, [entry.attempt for entry in entries])
-    raise UsageError(f"{run.path} holds no attempt {name!r}", f"did you mean {close!r}?" if close else None)
+    names = [entry.attempt for entry in entries]
+    return load_attempt(entries[pick(name, names, "attempts", str(run.path), numbered=True)])
 
 
 _COMPARED = ("action", "observation", "feedback", "probe", "tree", "diff")

@@ -24,7 +24,8 @@ from typing import Any
 import msgspec
 import zstandard
 
-from redtogreen.errors import UsageError
+from redtogreen.errors import RecordError, UsageError
+from redtogreen.grading import check_gradable
 from redtogreen.records import Task
 from redtogreen.records.canonical import digest
 from redtogreen.store import BlobStore, disk_errors, write_atomic
@@ -62,7 +63,16 @@ class RunFolder:
 
     def settings(self) -> dict[str, Any]:
         """The settings the run was made with."""
-        return tomllib.loads(self.settings_file.read_text("utf-8"))["collection"]
+        try:
+            settings = tomllib.loads(self.settings_file.read_text("utf-8")).get("collection")
+        except ValueError as error:
+            raise RecordError(f"{self.settings_file} is not valid TOML: {error}", "restore it from a copy") from None
+        if not isinstance(settings, dict):
+            raise UsageError(
+                f"{self.settings_file} holds no settings of a collection (a table `[collection]`)",
+                "choose a new folder with --out",
+            )
+        return settings
 
     def tasks(self) -> list[Task]:
         return read_tasks(self.tasks_file)
@@ -96,6 +106,8 @@ class RunFolder:
                 f"{len(unproven)} of {len(rows)} tasks in {tasks} are not admitted yet, for example {unproven[0]}",
                 f"prove them first with: redtogreen tasks admit {tasks} --out G.jsonl",
             )
+        for row in rows:
+            check_gradable(row, blobs_of(tasks))
         with disk_errors(self.path):
             target = _Linking(self.task_blobs.root)
             for row in rows:
@@ -168,7 +180,7 @@ class RunFolder:
 def is_run(path: Path) -> bool:
     """Whether a folder holds a collection."""
     try:
-        return "collection" in tomllib.loads((Path(path) / "run.toml").read_text("utf-8"))
+        return isinstance(tomllib.loads((Path(path) / "run.toml").read_text("utf-8")).get("collection"), dict)
     except (OSError, ValueError):
         return False
 
