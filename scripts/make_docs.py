@@ -32,6 +32,7 @@ def pages() -> dict[str, str]:
         "command-line.md": command_line_page(),
         "schema.md": schema_page(),
         "configuration.md": configuration_page(),
+        "exports.md": exports_page(),
     }
 
 
@@ -56,7 +57,7 @@ def command_line_page() -> str:
             ],
         ),
         "INPUT is a run folder, a dataset (`NAME` or `NAME/VERSION`), or a `FILE.jsonl`. `REDTOGREEN_TRACEBACK=1` "
-        "shows the traceback of an unexpected error; `REDTOGREEN_HOME` is the folder of caches.",
+        "shows the traceback of an unexpected error; all variables stand in [configuration.md](configuration.md).",
     ]
     for path, command in walk_commands(root, "redtogreen"):
         parts += command_section(path, command)
@@ -153,6 +154,32 @@ def configuration_page() -> str:
     whole, *others = structs_of(config)
     for kind in (whole, *reversed(others)):
         parts += struct_section(kind, where.get(kind.__name__))
+    parts += [
+        "## Environment variables",
+        table(["variable", "meaning"], [[f"`{name}`", meaning] for name, meaning in config.VARIABLES.items()]),
+    ]
+    return join(parts)
+
+
+def exports_page() -> str:
+    """Every format `redtogreen export` writes, from the docstring of its module."""
+    from redtogreen.data.exports.exporting import BUILT_IN
+
+    parts = [
+        MADE,
+        "# Export formats",
+        "`redtogreen export FORMAT DATASET --out DIR` writes one version of a dataset into a new folder, whole or not "
+        "at all; `redtogreen list exports` names the formats, those of installed plugins included. Splits stay apart: "
+        "a project whose rows are held out never stands in the files of another split. Secrets and e-mail addresses "
+        "were replaced while recording.",
+    ]
+    for name, write in sorted(BUILT_IN.items()):
+        module = sys.modules[write.__module__]
+        title, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
+        about = title.partition(": ")[2]
+        parts += [f"## {name}", about[:1].upper() + about[1:], rest, inspect.cleandoc(write.__doc__ or "")]
+        if shown := getattr(module, "LOADING", None):
+            parts += ["Loaded with:", f"```python\n{inspect.cleandoc(shown)}\n```"]
     return join(parts)
 
 

@@ -21,7 +21,7 @@
     [dataset]
     name = "first"
 
-Environment variables: REDTOGREEN_WORKERS, REDTOGREEN_SEED.
+REDTOGREEN_WORKERS and REDTOGREEN_SEED are the environment variables among the settings.
 """
 
 from __future__ import annotations
@@ -37,6 +37,16 @@ import msgspec
 from msgspec import field
 
 from redtogreen.errors import UsageError, nearest
+
+VARIABLES = {
+    "REDTOGREEN_WORKERS": "Processes at once, for `redtogreen run`; beats the file.",
+    "REDTOGREEN_SEED": "Seed of a whole run, for `redtogreen run`; beats the file.",
+    "REDTOGREEN_HOME": "Folder of caches that can be made again: environments, unpacked trees, scratch folders. "
+    "Default: `$XDG_CACHE_HOME/redtogreen`, else `~/.cache/redtogreen`.",
+    "REDTOGREEN_TRACEBACK": "Set to anything: an error is shown with its traceback.",
+    "NO_COLOR": "Set to anything: no colour on stderr.",
+}
+"""Environment variable -> what it does."""
 
 
 class TaskSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -9,6 +9,13 @@ from typing import Any
 from redtogreen.data.exports.files import JsonLinesFiles
 from redtogreen.records import Trajectory, encode
 
+LOADING = """
+    from redtogreen import load_trajectories
+
+    for trajectory in load_trajectories("DIR/train.jsonl"):
+        print(trajectory.task_id, trajectory.outcome, trajectory.reward)
+"""
+
 
 def write(rows: Iterable[tuple[str, Trajectory]], out: Path) -> dict[str, Any]:
     """Trajectories as they are, one JSON object per line: OUT/<split>.jsonl."""

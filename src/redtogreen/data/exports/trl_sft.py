@@ -23,6 +23,13 @@ from redtogreen.data.exports.tools import tool_schemas
 from redtogreen.errors import UsageError
 from redtogreen.records import ACTIONS, Step, Trajectory
 
+LOADING = """
+    from datasets import load_dataset
+    from trl import SFTConfig, SFTTrainer
+
+    rows = load_dataset("json", data_files={"train": "DIR/coding/train.jsonl", "eval": "DIR/coding/eval.jsonl"})
+    trainer = SFTTrainer("MODEL", args=SFTConfig(output_dir="out"), train_dataset=rows["train"])
+"""
 SYSTEM = (
     "You repair and extend code in a prepared repository. First plan: read and search without changing anything. "
     "Then code: edit, run tests, and submit when the task is done. Use one tool at a time."
