@@ -184,11 +184,12 @@ def _opened(
 ) -> Iterator[Sandbox]:
     from redtogreen.execution.opening import copied, open_lower
     from redtogreen.execution.sandboxes import Limits
-    from redtogreen.tasks.opening import open_task
 
     if task is not None and workspace is not None:
         raise UsageError("--task and --workspace exclude each other", "give one of them")
     if task is not None:
+        from redtogreen.tasks.opening import open_task
+
         with open_task(task, backend=backend, limits=limits) as box:
             yield box
         return

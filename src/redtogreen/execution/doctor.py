@@ -85,7 +85,8 @@ def diagnose(backend: str | None = None, *, controls: bool = False, on_event: On
         started = {other: backends.why_not(other) for other in backends.known()}
     machine = {"kernel": os.uname().release, "user": "root" if os.geteuid() == 0 else f"uid {os.geteuid()}"}
     if started[name] is not None:
-        nothing = Level("absent", str(started[name]), "see the reason; redtogreen runs nothing where no sandbox starts")
+        reason, _, remedy = str(started[name]).partition("\n\nhint: ")
+        nothing = Level("absent", reason, remedy or _WEAKER)
         machine["cgroups"] = "untested"
         return Diagnosis(name, "none", dict.fromkeys(MEANINGS, nothing), backends=started, machine=machine)
     claimed, reasons = _claims(opener)
@@ -167,7 +168,7 @@ def order(diagnosis: Diagnosis) -> dict[str, str]:
         if tier == diagnosis.tier:
             said[tier] = f"in use: {meaning}"
         elif not any(text.startswith("in use") for text in said.values()) and tier.startswith("namespaces"):
-            said[tier] = f"not here: {diagnosis.guarantees['memory'].reason}"
+            said[tier] = f"not here: {diagnosis.guarantees['memory'].reason}"  # what sets the tiers apart
         else:
             said[tier] = meaning
     return said

@@ -6,14 +6,16 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redtogreen.errors import UsageError
-from redtogreen.execution.environments import Environment
-from redtogreen.execution.environments.environment import VARIABLES
 from redtogreen.execution.sandboxes import Limits, ProcessResult, Sandbox, owner_for_lower
 from redtogreen.execution.sandboxes.backends import BACKENDS, opener
 from redtogreen.execution.trees import export_tree, scan_folder
 from redtogreen.store import BlobStore, scratch
+
+if TYPE_CHECKING:
+    from redtogreen.execution.environments import Environment
 
 
 def open_lower(
@@ -23,13 +25,13 @@ def open_lower(
 
     Without an environment it has the programs of the system. Raises UsageError for an unknown backend, SandboxError.
     """
-    return opener(backend or BACKENDS[0])(
-        lower,
-        mounts=environment.mounts if environment else (),
-        covered=environment.covered if environment else (),
-        limits=limits,
-        env=VARIABLES if environment else None,
-    )
+    open_sandbox = opener(backend or BACKENDS[0])
+    if environment is None:
+        return open_sandbox(lower, limits=limits)
+    from redtogreen.execution.environments.environment import VARIABLES  # the packages behind it take half a second
+
+    shown = {"mounts": environment.mounts, "covered": environment.covered}
+    return open_sandbox(lower, **shown, limits=limits, env=VARIABLES)
 
 
 @contextlib.contextmanager

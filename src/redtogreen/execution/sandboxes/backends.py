@@ -32,7 +32,10 @@ def opener(name: str) -> Callable[..., Sandbox]:
 
 
 def why_not(name: str) -> str | None:
-    """Why this machine cannot start a backend, with the remedy; None: it can. Raises UsageError as `opener`."""
+    """Why this machine cannot start a backend, as `REASON` or `REASON, blank line, hint: REMEDY`; None: it can.
+
+    Raises UsageError as `opener`.
+    """
     available = getattr(_module(name), "available", None)
     if available is not None:
         return available()
@@ -44,7 +47,7 @@ def why_not(name: str) -> str | None:
         try:
             opener(name)(lower).close()
         except SandboxError as error:
-            return f"{error.message}; {error.hint}" if error.hint else error.message
+            return str(error)
     return None
 
 
