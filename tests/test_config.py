@@ -79,3 +79,8 @@ def test_the_nearest_field_is_named(tmp_path: Path) -> None:
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no settings file"):
         load_settings(tmp_path / "none.toml", environment={})
+
+
+def test_a_run_may_require_guarantees(tmp_path):
+    (tmp_path / "run.toml").write_text('[[tasks]]\nsource = "mutate"\npath = "."\n[collect]\nrequire = ["network"]\n')
+    assert load_settings(tmp_path / "run.toml").collect.require == ["network"]

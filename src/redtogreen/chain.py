@@ -27,6 +27,7 @@ import msgspec
 from redtogreen import pipeline
 from redtogreen.config import ChainSettings, DatasetSettings, TaskSettings, to_toml
 from redtogreen.errors import TaskError, UsageError
+from redtogreen.execution.sandboxes.backends import demand
 from redtogreen.store import write_atomic
 from redtogreen.tasks.files import join_tasks, progress_path, read_rejects, read_tasks
 
@@ -68,8 +69,10 @@ class ChainReport:
 def run_chain(settings: ChainSettings, on_event: OnEvent | None = None) -> ChainReport:
     """Make, admit, collect, score, clean, build and report as the settings say.
 
-    Raises UsageError when the folder holds a run with other settings, TaskError when no candidate was admitted.
+    Raises UsageError when the folder holds a run with other settings, TaskError when no candidate was admitted,
+    SandboxError when this machine does not enforce what the run requires.
     """
+    demand(settings.collect.require)
     out = Path(settings.out)
     _keep_settings(settings, out)
     report = ChainReport(out=str(out))

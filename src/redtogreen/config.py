@@ -78,6 +78,8 @@ class CollectSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """None: the agent's own default."""
     options: dict[str, str] = {}
     """Options of the agent."""
+    require: list[str] = []
+    """Guarantees (`redtogreen doctor` lists them) without which the run is refused."""
 
 
 class RewardSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -170,3 +170,8 @@ def test_doctor_reports_every_guarantee(cli) -> None:
 def test_a_page_needs_a_self_test(cli) -> None:
     done = cli("doctor", "--out", "attacks.md")
     assert done.returncode == 2 and "add --self-test" in done.stderr
+
+
+def test_a_collection_can_require_guarantees(cli) -> None:
+    done = cli("collect", "g.jsonl", "--agent", "noop", "--out", "run", "--require", "netwrok")
+    assert done.returncode == 2 and "did you mean 'network'?" in done.stderr

@@ -79,3 +79,14 @@ def test_backends_are_known_by_name():
     with pytest.raises(UsageError) as caught:
         backends.opener("namespaces")
     assert "did you mean 'namespace'?" in str(caught.value.hint)
+
+
+def test_a_run_that_requires_more_than_holds_is_refused(monkeypatch):
+    backends.demand([])
+    backends.demand(["network", "tree_kill"])
+    with pytest.raises(UsageError, match="unknown guarantee"):
+        backends.demand(["nonsense"])
+    levels, reasons = held(memory_group=False, process_group=True, release="6.1.0")
+    monkeypatch.setattr("redtogreen.execution.sandboxes.namespace.sandbox.held", lambda **_: (levels, reasons))
+    with pytest.raises(SandboxError, match="this run requires what .*: memory is best effort"):
+        backends.demand(["network", "memory"])

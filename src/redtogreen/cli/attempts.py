@@ -37,14 +37,20 @@ def collect(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the agent; may be given several times.")
     ] = None,
     recipe: Recipe = "default",
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GUARANTEE", help="Refuse to run where this does not hold; see `redtogreen doctor`."),
+    ] = None,
     display: Display = DisplayKind.auto,
     as_json: Json = False,
 ) -> None:
     """Let an agent work on every task and record all of it. Exit 3: no attempt could be judged."""
     from redtogreen import pipeline
+    from redtogreen.execution.sandboxes.backends import demand
     from redtogreen.insight.tables import counts_table
     from redtogreen.records.grade import REWARDED
 
+    demand(require or [])
     with (
         keeps(f"every step recorded so far is kept in {out}", "run the same command again to go on"),
         open_display(display, "attempts", None if out.exists() else lines_of(tasks, attempts)) as shown,

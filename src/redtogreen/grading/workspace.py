@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from redtogreen.errors import RecordError, SandboxError
+from redtogreen.errors import RecordError
 from redtogreen.execution.environments import Environment, load_environment
 from redtogreen.execution.sandboxes.contract import Limits, Sandbox
-from redtogreen.execution.sandboxes.guarantees import missing
+from redtogreen.execution.sandboxes.guarantees import demand
 from redtogreen.execution.trees import checkout
 from redtogreen.records import Task
 from redtogreen.store import BlobStore
@@ -32,13 +32,7 @@ def sandbox_limits(task: Task, seconds: float) -> Limits:
 
 def refuse_weaker(task: Task, sandbox: Sandbox) -> None:
     """Raises SandboxError when a sandbox does not enforce every guarantee the task requires."""
-    absent = missing(task.require, sandbox.guarantees)
-    if absent:
-        levels = ", ".join(f"{name} is {sandbox.guarantees.get(name, 'absent')}" for name in absent)
-        raise SandboxError(
-            f"task {task.task_id} requires what the sandbox does not enforce here: {levels}",
-            "see why and what mends it: redtogreen doctor",
-        )
+    demand(task.require, sandbox.guarantees, f"task {task.task_id}")
 
 
 def grading_seconds(task: Task) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import ModuleType
 
 from redtogreen.errors import SandboxError, UsageError, nearest
 
+from . import guarantees
 from .contract import Sandbox
 from .namespace import owner_for_lower
 
@@ -39,16 +41,34 @@ def why_not(name: str) -> str | None:
     available = getattr(_module(name), "available", None)
     if available is not None:
         return available()
+    try:
+        with _opened(name):
+            return None
+    except SandboxError as error:
+        return str(error)
+
+
+def demand(required: Collection[str], name: str = BACKENDS[0]) -> None:
+    """Open a sandbox, if anything is required, and refuse a machine that does not enforce it.
+
+    Raises UsageError for an unknown guarantee or backend, SandboxError naming what does not hold.
+    """
+    if required:
+        guarantees.missing(required, {})  # a misspelt name is told before anything is started
+        with _opened(name) as box:
+            guarantees.demand(required, box.guarantees, "this run")
+
+
+@contextlib.contextmanager
+def _opened(name: str) -> Iterator[Sandbox]:
+    """A sandbox over nothing."""
     with tempfile.TemporaryDirectory() as folder:
         lower = Path(folder)
         owner = owner_for_lower()
         if owner is not None:
             os.chown(lower, owner, owner)
-        try:
-            opener(name)(lower).close()
-        except SandboxError as error:
-            return str(error)
-    return None
+        with opener(name)(lower) as box:
+            yield box
 
 
 def _module(name: str) -> ModuleType:

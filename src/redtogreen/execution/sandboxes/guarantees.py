@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from redtogreen.errors import UsageError, nearest
+from redtogreen.errors import SandboxError, UsageError, nearest
 
 MEANINGS = {
     "host_files": "only the system's programs, the mounts asked for and the workspace are visible",
@@ -59,6 +59,17 @@ def missing(required: Iterable[str], guarantees: Mapping[str, str]) -> list[str]
                 f"unknown guarantee {name!r}", (f"did you mean {close!r}? " if close else "") + "See: redtogreen doctor"
             )
     return [name for name in required if guarantees.get(name, "absent") != "enforced"]
+
+
+def demand(required: Iterable[str], guarantees: Mapping[str, str], who: str) -> None:
+    """Raises SandboxError when a required guarantee is not enforced; `who` requires it. Nothing is run with less."""
+    absent = missing(required, guarantees)
+    if absent:
+        levels = ", ".join(f"{name} is {guarantees.get(name, 'absent')}" for name in absent)
+        raise SandboxError(
+            f"{who} requires what the sandbox does not enforce here: {levels}",
+            "see why and what mends it: redtogreen doctor",
+        )
 
 
 def held(*, memory_group: bool, process_group: bool, release: str) -> tuple[dict[str, str], dict[str, str]]:
