@@ -44,7 +44,9 @@ def _covered(task: Task, store: BlobStore) -> list[str]:
     if task.reference is None or not store.has(task.reference.tree):
         changed = set(start)
     else:
-        patched = {path for path in _PATCHED.findall(task.reference.patch) if is_protected(task, path)}
+        sets = task.tests
+        tests = {name.split("::")[0] for name in (*sets.visible, *sets.f2p, *sets.p2p, *sets.evaluation)}
+        patched = {path for path in _PATCHED.findall(task.reference.patch) if is_protected(task, path)} - tests
         if patched:
             return sorted(patched)
         solved = load_tree(task.reference.tree, store).entries
