@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from redtogreen.trajectories.agents.repair.candidates import changed_source, sound, suggestions_for
+from redtogreen.trajectories.agents.repair.candidates import changed_source, changed_tree, suggestions_for
 from redtogreen.trajectories.agents.repair.failure import Hints
 from redtogreen.trajectories.agents.repair.project import collect
 from redtogreen.trajectories.agents.repair.ranking import PRIORS
@@ -61,6 +61,7 @@ GOLDEN = [
     ("attribute", "def f(a):\n    return a.lstrip()", "def f(a):\n    return a.rstrip()"),
     ("function", "def f(a, b):\n    return min(a, b)", "def f(a, b):\n    return max(a, b)"),
     ("call_dropped", "def f(a):\n    return list(a)", "def f(a):\n    return a"),
+    ("names_exchanged", "def f(a, b):\n    return g(h(1, b), a)", "def f(a, b):\n    return g(h(1, a), b)"),
     ("arguments_exchanged", "def f(a, b):\n    return g(a, b)", "def f(a, b):\n    return g(b, a)"),
     ("argument_dropped", "def f(a, b):\n    return g(a, b)", "def f(a, b):\n    return g(a)"),
     (
@@ -162,7 +163,7 @@ def test_a_template_finds_the_repair(template, wrong, right):
     function, sibling = parsed(wrong), parsed(SIBLING, first=100)
     project = collect([function, sibling])
     found = list(suggestions_for(function, [function, sibling], project, HINTS))
-    fixed = [each for each in found if sound(function, each) and same(changed_source(function, each), right)]
+    fixed = [each for each in found if changed_tree(function, each) and same(changed_source(function, each), right)]
     assert fixed, sorted({each.template for each in found})
     assert template in {each.template for each in all_of(function, sibling, right)}
 
@@ -229,15 +230,15 @@ def test_indented_functions_keep_their_margin():
     for each in found:
         text = list(source)
         text[each.first - 1 : each.last] = each.new
-        if sound(function, each):
+        if changed_tree(function, each):
             ast.parse("\n".join(text))
 
 
-def test_what_does_not_parse_or_changes_nothing_is_not_sound():
+def test_what_does_not_parse_or_changes_nothing_is_no_repair():
     function = parsed("def f(a):\n    return a")
     found = list(suggestions_for(function, [function], collect([function]), Hints()))[0]
     from dataclasses import replace
 
-    assert not sound(function, replace(found, first=2, last=2, new=("    return (",)))
-    assert not sound(function, replace(found, first=2, last=2, new=("    return  a",)))
-    assert not sound(function, replace(found, first=2, last=2, new=("    break",)))
+    assert not changed_tree(function, replace(found, first=2, last=2, new=("    return (",)))
+    assert not changed_tree(function, replace(found, first=2, last=2, new=("    return  a",)))
+    assert not changed_tree(function, replace(found, first=2, last=2, new=("    break",)))

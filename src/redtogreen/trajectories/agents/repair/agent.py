@@ -138,9 +138,17 @@ class Repair:
                     return
             elif self._better(outcome):
                 self._build_on(outcome, candidate)
+            else:
+                changed = {(each.test, *each.key) for each in outcome.failures} != self._known
+                self.ranking.tried_in_vain(candidate, changed=changed)
             if self.tries == RETHINK and bench.steps_left >= RESERVE + 8:
                 self._rethink()
         self._finish()
+
+    @property
+    def _known(self) -> set[tuple[str, str, str]]:
+        """How the failing tests fail without the trial."""
+        return {(each.test, *each.key) for each in self.failures if each.test in self.failing}
 
     def _better(self, outcome: Outcome) -> bool:
         """Fewer of the known tests fail than before, and none that passed."""
@@ -176,7 +184,7 @@ class Repair:
             f"Read more of the code they reach, then go on with {suspects or 'what is left'}."
         )
         self.bench.act("write_plan", "plan", text=text)
-        self._rank(read=2)
+        self._rank(read=1)
 
     def _finish(self) -> None:
         """No repair found: leave the best state. Submit it when it repaired something, else give up."""

@@ -39,6 +39,7 @@ TEMPLATES: tuple[Callable[[Context], Iterator[Suggestion]], ...] = (
     templates_names.attribute,
     templates_names.function_called,
     templates_names.argument,
+    templates_names.exchanged,
     templates_names.wrapped,
     templates_names.bare_name_of_self,
     templates_statements.returned,
@@ -61,7 +62,7 @@ def suggestions_for(
     lines: frozenset[int] | None = None,
     seen: Mapping[str, set[str]] | None = None,
 ) -> Iterator[Suggestion]:
-    """Every suggestion for one function, each text only once. They may still fail to parse: see `sound`.
+    """Every suggestion for one function, each text only once. They may still fail to parse: see `changed_tree`.
 
     `lines`: where failing tests went; None looks everywhere. `seen`: variable -> names of types it was seen to hold.
     """
@@ -98,13 +99,13 @@ def changed_source(function: Function, suggestion: Suggestion) -> str:
     return "\n".join(line[margin:] if not line[:margin].strip() else line for line in lines) + "\n"
 
 
-def sound(function: Function, suggestion: Suggestion) -> bool:
-    """Whether the function still parses and means something else than before."""
+def changed_tree(function: Function, suggestion: Suggestion) -> ast.stmt | None:
+    """The changed function's tree; None when it does not compile or means what it meant before."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(changed_source(function, suggestion))
             compile(tree, function.path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
-        return False
-    return ast.dump(tree.body[0]) != function.dump if len(tree.body) == 1 else False
+        return None
+    return tree.body[0] if len(tree.body) == 1 and ast.dump(tree.body[0]) != function.dump else None

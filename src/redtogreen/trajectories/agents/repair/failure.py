@@ -37,6 +37,8 @@ class Crash:
     line: int
     exception: str
     message: str
+    inner: bool = True
+    """False: the line only called what raised."""
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Hints:
     """Whole numbers expected by the tests."""
     exceptions: set[str] = field(default_factory=set)
     """Exception types that came or were expected."""
+    exceptions_in_tests: set[str] = field(default_factory=set)
+    """Exception types the source of the failing tests names."""
     crashes: list[Crash] = field(default_factory=list)
     """Innermost frames of failures that code raised by itself, and their callers, each once."""
 
@@ -84,14 +88,16 @@ def hints_of(failures: list[Failure], source: str = "") -> Hints:
             _read_assertion(failure, hints)
         elif failure.frames and "DID NOT RAISE" not in failure.message:
             for path, line, _ in failure.frames[-2:]:
-                crash = Crash(path, line, failure.exception.rsplit(".", 1)[-1], failure.message[:300])
+                inner = (path, line) == failure.frames[-1][:2]
+                crash = Crash(path, line, failure.exception.rsplit(".", 1)[-1], failure.message[:300], inner)
                 if crash not in hints.crashes:
                     hints.crashes.append(crash)
         hints.words |= {word.lower() for word in re.findall(r"[A-Za-z]{3,}", failure.message)}
     for text in [source, *(failure.message for failure in failures)]:
         hints.numbers |= {int(number) for number in re.findall(r"(?<![\w.])-?\d{1,6}(?![\w.])", text)}
     hints.words |= {word.lower() for word in re.findall(r"[A-Za-z]{3,}", source)}
-    hints.exceptions |= set(re.findall(r"\b[A-Z]\w*(?:Error|Exception|Iteration)\b", source))
+    hints.exceptions_in_tests = set(re.findall(r"\b[A-Z]\w*(?:Error|Exception|Iteration)\b", source))
+    hints.exceptions |= hints.exceptions_in_tests
     return hints
 
 

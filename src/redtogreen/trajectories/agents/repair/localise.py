@@ -16,6 +16,9 @@ _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 FRAME_BONUS = 0.3
 """Added to the weight of a line that stands innermost in a failure's traceback; halved per frame outwards."""
 
+SHOWN = 0.3
+"""Share of suspicion that is left for `__repr__`: it runs because a test fails and its values are shown."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -77,6 +80,8 @@ def places(
         whole = sum(group) / len(group)
         parts = words_of(name or "")
         alike = len(parts & words) / len(parts) if parts else 0.0
+        if name is not None and name.endswith("__repr__") and "repr" not in words:
+            alike, weight, whole = 0.0, SHOWN * weight, SHOWN * whole
         # Small functions first: a long one has many lines to be wrong, each of them less likely.
         total = (0.6 * weight + 0.4 * whole) ** 2 * (1 + 0.8 * alike) / math.sqrt(len(group) + 2)
         found.append(Place(path, line, total + frames.get((path, line), 0.0) / math.sqrt(len(group) + 2)))

@@ -18,7 +18,7 @@ _CALLS = {
     "callable": "bool", "ord": "int", "partial": "function", "float": "float", "iter": "generator",
     "frozenset": "frozenset", "any": "bool", "all": "bool", "range": "range", "deque": "deque",
 }  # fmt: skip
-_TYPES: dict[str, type] = {
+TYPES: dict[str, type] = {
     "dict": dict, "list": list, "set": set, "tuple": tuple, "str": str, "int": int, "bool": bool, "float": float,
     "frozenset": frozenset, "range": range,
 }  # fmt: skip
@@ -74,7 +74,7 @@ def kind_of(node: ast.expr) -> str | None:
 
 def fits(kinds: set[str], wanted: set[str]) -> bool:
     """Whether a value of one of these kinds may be of a wanted one; of types that are not built in nothing is known."""
-    known = kinds & (_TYPES.keys() | {"function", "NoneType", "generator", "builtin_function_or_method", "method"})
+    known = kinds & (TYPES.keys() | {"function", "NoneType", "generator", "builtin_function_or_method", "method"})
     return bool(kinds & wanted) or known != kinds
 
 
@@ -86,10 +86,14 @@ def parents_of(function: Function) -> dict[int, ast.AST]:
 def needed(node: ast.expr, parent: ast.AST | None) -> set[str] | None:
     """The kinds a value must be of to stand where `node` stands; None: any."""
     if isinstance(parent, ast.Attribute):
-        able = {kind for kind, type_ in _TYPES.items() if hasattr(type_, parent.attr)}
+        able = {kind for kind, type_ in TYPES.items() if hasattr(type_, parent.attr)}
         return able or None
     if isinstance(parent, ast.Call) and parent.func is node:
         return _CALLABLE
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub | ast.UAdd | ast.Invert):
+        return _NUMBERS
+    if isinstance(parent, ast.Call) and ast.unparse(parent.func) == "len":
+        return _ITERATED - {"generator"}
     if isinstance(parent, ast.Subscript) and parent.value is node:
         return _SUBSCRIPTED if isinstance(parent.ctx, ast.Load) else _STORED
     if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node:

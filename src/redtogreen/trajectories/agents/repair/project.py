@@ -41,6 +41,8 @@ class ProjectWords:
     methods: Counter[str] = field(default_factory=Counter)
     functions: set[str] = field(default_factory=set)
     """Names that are defined in the project or called as functions."""
+    bare: set[str] = field(default_factory=set)
+    """Those that can be called without an object."""
     snippets: list[Snippet] = field(default_factory=list)
     conditions: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
@@ -56,8 +58,11 @@ def collect(functions: Iterable[Function], outlines: Iterable[list[tuple[str, in
     words = ProjectWords()
     for outline in outlines:
         words.functions |= {name.rsplit(".", 1)[-1] for name, _ in outline}
+        words.bare |= {name for name, _ in outline if "." not in name}
     for function in functions:
         words.functions.add(function.name)
+        if not function.owner:
+            words.bare.add(function.name)
         words.signatures[function.name] = [name for name in function.parameters if name not in ("self", "cls")]
         for statement in function.statements:
             _take_statement(function, statement, words)
@@ -96,6 +101,7 @@ def _take_node(function: Function, node: ast.AST, words: ProjectWords) -> None:
             words.calls[name].append(Call(positional, keywords))
             if isinstance(node.func, ast.Name):
                 words.functions.add(name)
+                words.bare.add(name)
             else:
                 words.methods[name] += 1
     elif isinstance(node, ast.Attribute):

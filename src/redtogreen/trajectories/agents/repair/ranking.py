@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from redtogreen.trajectories.agents.repair.candidates import sound, suggestions_for
-from redtogreen.trajectories.agents.repair.failure import Hints
+from redtogreen.trajectories.agents.repair.blame import blamed
+from redtogreen.trajectories.agents.repair.candidates import changed_tree, suggestions_for
+from redtogreen.trajectories.agents.repair.cures import without_cure
+from redtogreen.trajectories.agents.repair.doubts import absurd, idle
+from redtogreen.trajectories.agents.repair.failure import Crash, Hints
 from redtogreen.trajectories.agents.repair.localise import Place
 from redtogreen.trajectories.agents.repair.naturalness import Naturalness, tokens_of
 from redtogreen.trajectories.agents.repair.project import collect
 from redtogreen.trajectories.agents.repair.reading import Function, Reading
-from redtogreen.trajectories.agents.repair.suggestions import Suggestion
+from redtogreen.trajectories.agents.repair.suggestions import Context, Suggestion
 from redtogreen.trajectories.agents.repair.tracing import Observed
 
 NATURAL = 0.1
@@ -32,8 +36,13 @@ CROWD, CROWD_IN_FUNCTION = 0.2, 0.25
 """Many suggestions of one template at one place, or in one function, share what the template is worth."""
 LENGTH = 0.6
 """Share of a usual token's bits that one token more may cost for nothing."""
-LINE_TRIED, TEMPLATE_TRIED = 0.25, 0.6
-"""Taken off for each try in vain on the same line, and of the same template in the same function."""
+LINE_IDLE, LINE_TRIED, TEMPLATE_TRIED = 0.35, 0.1, 0.35
+"""Taken off for each try in vain on the same line, more when the failure stayed exactly the same, and of the same
+template in the same function."""
+USES_IDLE = 1.0
+"""Added when something that nothing reads is read at last."""
+ABSURD, LEFT_IDLE = 1.5, 1.0
+"""Taken off for each expression that cannot work, and for each value that nothing uses any more."""
 UNSEEN = 0.05
 """Weight of a line that no failing test executed, as a share of its function's best line."""
 
@@ -44,7 +53,8 @@ PRIORS = {
     "constant_for_name": -0.7,
     "number": 0.0, "none_value": -1.2, "sign": -0.8, "text": -0.8, "slice": -0.4, "index": 0.0,
     "variable": 0.2, "target": -1.0, "function": -0.2, "attribute": -0.1, "call_dropped": -0.8,
-    "arguments_exchanged": 0.0, "argument_dropped": -1.6, "argument_added": 0.0, "keyword_value": 0.0,
+    "arguments_exchanged": 0.0, "names_exchanged": -0.3,
+    "argument_dropped": -1.6, "argument_added": 0.0, "keyword_value": 0.0,
     "wrapped": -1.0, "member": -1.2, "self_or_not": -0.5,
     "returned": -0.4, "other_returned": -0.5, "return_added": -0.8, "jump": 0.0, "jump_added": -0.5, "yielded": -0.5,
     "removed": -1.6, "unguarded": -1.0, "order": -0.9, "depth": -0.3, "elif": -0.5, "exception": -0.2,
@@ -62,7 +72,8 @@ FITS: dict[str, dict[str, float]] = {
     "none": {"returned": 1.2, "return_added": 1.2, "other_returned": 0.6, "guard": 0.4, "none_check": 0.4, "jump": 0.2},
     "longer": dict.fromkeys((*_LENGTHS, *_CONDITIONS), 0.3) | {"guarded": 0.4, "jump_added": 0.4},
     "shorter": dict.fromkeys((*_LENGTHS, *_CONDITIONS), 0.3) | {"missing_statement": 0.4, "counted": 0.4, "jump": 0.3},
-    "order": {"arguments_exchanged": 0.8, "operands_exchanged": 0.8, "order": 0.6, "arithmetic": 0.4, "sign": 0.6,
+    "order": {"arguments_exchanged": 0.8, "names_exchanged": 0.5,
+              "operands_exchanged": 0.8, "order": 0.6, "arithmetic": 0.4, "sign": 0.6,
               "slice": 0.4, "function": 0.3, "wrapped": 0.3, "flag": 0.3},
     "text": {"text": 0.8, "slice": 0.2, "attribute": 0.2},
     "type": {"wrapped": 0.8, "call_dropped": 0.6, "function": 0.4, "guard": 0.4, "type_check": 0.4, "variable": 0.2},
@@ -79,9 +90,6 @@ FITS: dict[str, dict[str, float]] = {
     "value": {},
 }  # fmt: skip
 
-CRASH = {"AttributeError": 1.6, "TypeError": 1.6, "NameError": 1.6, "UnboundLocalError": 1.6, "KeyError": 1.0}
-CRASH_OTHER = 0.7
-"""Added on a line that raised by itself; more for errors that mostly come from the very line they are raised on."""
 SHRINK = 1.0
 """Most bits of naturalness that code may gain by losing tokens: less code is always less surprising."""
 
@@ -95,6 +103,21 @@ class Candidate:
     score: float
     gain: float
     """Bits by which it makes the code more natural."""
+    kinds: Mapping[str, set[str]] = field(default_factory=dict, repr=False)
+    """Variable of the function -> types it is known to hold."""
+    crashes: tuple[Crash, ...] = field(default=(), repr=False)
+    """Crashes inside the function."""
+
+    @cached_property
+    def doubt(self) -> float:
+        """What the finished code takes off the score; infinite when it does not compile or means nothing new."""
+        tree = changed_tree(self.function, self.suggestion)
+        if tree is None:
+            return math.inf
+        worse = (absurd(tree, self.kinds) - absurd(self.function.tree, self.kinds)).total()
+        left = idle(tree) - idle(self.function.tree)
+        useless = [without_cure(crash, self.function, tree) for crash in self.crashes]
+        return ABSURD * min(worse, 3) + LEFT_IDLE * len(left) + (sum(useless) / len(useless) if useless else 0.0)
 
 
 class Ranking:
@@ -103,7 +126,7 @@ class Ranking:
     def __init__(self, seed: int, temperature: float):
         self._seed, self._temperature = seed, temperature
         self._tried: set[tuple[str, tuple[str, ...], int, int]] = set()
-        self._line_tries: Counter[tuple[str, int]] = Counter()
+        self._line_tries: defaultdict[tuple[str, int], float] = defaultdict(float)
         self._template_tries: Counter[tuple[str, str]] = Counter()
         self._candidates: list[Candidate] = []
         self.observed = Observed()
@@ -134,12 +157,14 @@ class Ranking:
         lines = frozenset(line for path, line in weights if path == function.path)
         seen = self.observed.of(function.path, function.name, function.first)
         found = list(suggestions_for(function, functions, project, hints, lines, seen))
+        kinds = Context(function, project, hints, lines, seen).kinds
+        unread = idle(function.tree) - {"self", "cls", "_"}
+        near = [each for each in hints.crashes if each.path == function.path and _holds(function, each.line)]
+        inside = tuple(each for each in near if each.inner) or tuple(near)
         crowd = Counter((each.template, each.at) for each in found)
         kin = Counter(each.template for each in found)
         best = max(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
-        crashes = {
-            each.line: CRASH.get(each.exception, CRASH_OTHER) for each in hints.crashes if each.path == function.path
-        }
+        crashes = blamed(function, hints.crashes, hints.exceptions_in_tests)
         result = []
         for each in found:
             place = weights.get((function.path, each.at), best * UNSEEN)
@@ -160,17 +185,18 @@ class Ranking:
             )
             score += FIT * sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
             score -= CROWD * math.log(crowd[each.template, each.at]) + CROWD_IN_FUNCTION * math.log(kin[each.template])
+            score += USES_IDLE * bool(unread & (_words(each.new) - _words(old)))
             score += self._noise(function, each)
-            result.append(Candidate(each, function, score, gain))
+            result.append(Candidate(each, function, score, gain, kinds, inside))
         return result
 
     def _noise(self, function: Function, suggestion: Suggestion) -> float:
         """Gumbel noise, drawn per function, per template and per suggestion from the seed alone."""
         parts = (
-            (0.3, (function.path, function.name)),
-            (0.3, (function.path, suggestion.at)),
-            (0.25, (suggestion.template,)),
-            (0.2, (suggestion.path, suggestion.first, suggestion.new)),
+            (0.15, (function.path, function.name)),
+            (0.15, (function.path, suggestion.at)),
+            (0.15, (suggestion.template,)),
+            (0.15, (suggestion.path, suggestion.first, suggestion.new)),
         )
         return self._temperature * sum(weight * _gumbel(f"{self._seed}:{key!r}") for weight, key in parts)
 
@@ -184,16 +210,22 @@ class Ranking:
             suggestion = each.suggestion
             if (suggestion.path, suggestion.new, suggestion.first, suggestion.last) in self._tried:
                 continue
-            score = each.score - LINE_TRIED * self._line_tries[suggestion.path, suggestion.at]
+            score = each.score - self._line_tries[suggestion.path, suggestion.at]
             score -= TEMPLATE_TRIED * self._template_tries[function_key(each), suggestion.template]
-            if score > best_score and sound(each.function, suggestion):
+            if score > best_score:
+                score -= each.doubt
+            if score > best_score:
                 best, best_score = each, score
         if best is not None:
             suggestion = best.suggestion
             self._tried.add((suggestion.path, suggestion.new, suggestion.first, suggestion.last))
-            self._line_tries[suggestion.path, suggestion.at] += 1
             self._template_tries[function_key(best), suggestion.template] += 1
         return best
+
+    def tried_in_vain(self, candidate: Candidate, *, changed: bool) -> None:
+        """Learn from a try; `changed`: the tests failed in another way than before, so the line does matter."""
+        suggestion = candidate.suggestion
+        self._line_tries[suggestion.path, suggestion.at] += LINE_TRIED if changed else LINE_IDLE
 
     def top(self, count: int) -> list[Candidate]:
         return self._candidates[:count]
@@ -205,6 +237,14 @@ def function_key(candidate: Candidate) -> str:
 
 def _suspicion(function: Function, weights: Mapping[tuple[str, int], float]) -> float:
     return sum(weights.get((function.path, line), 0.0) for line in range(function.first, function.last + 1))
+
+
+def _holds(function: Function, line: int) -> bool:
+    return function.first <= line <= function.last
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    return {token for line in lines for token in tokens_of(line)}
 
 
 def _gumbel(key: str) -> float:

@@ -133,7 +133,7 @@ def drop(c: Context, node: ast.stmt, template: str, bonus: float = 0.0, text: st
 def expressions(c: Context, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
     """Nodes of some kinds in the function's body and defaults, docstring and annotations left out."""
     for statement in filter(c.reached, c.function.statements):
-        for node in _own(statement):
+        for node in own_nodes(statement):
             if isinstance(node, kinds):
                 yield node
     for default in [*c.function.tree.args.defaults, *c.function.tree.args.kw_defaults]:
@@ -142,7 +142,7 @@ def expressions(c: Context, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
                 yield node
 
 
-def _own(statement: ast.stmt) -> Iterator[ast.AST]:
+def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
     """The expressions of one statement, not those of the statements inside it."""
     waiting: list[ast.AST] = [statement]
     while waiting:

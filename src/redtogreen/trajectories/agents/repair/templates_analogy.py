@@ -128,8 +128,8 @@ def _counted(c: Context) -> Iterator[Suggestion]:
     """A counter that a loop forgot to move on, a value that a loop forgot to keep."""
     numbers, collections = [], []
     for node in c.function.statements:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            name, value = node.targets[0].id, node.value
+        for target, value in _pairs(node):
+            name = target.id
             if isinstance(value, ast.Constant) and isinstance(value.value, int) and not isinstance(value.value, bool):
                 numbers.append(name)
             elif isinstance(value, ast.List) or (isinstance(value, ast.Call) and ast.unparse(value) == "list()"):
@@ -137,12 +137,20 @@ def _counted(c: Context) -> Iterator[Suggestion]:
             elif isinstance(value, ast.Call) and ast.unparse(value) == "set()":
                 collections.append((name, "add"))
     idle = unused(c)
+    stores = [n.id for n in ast.walk(c.function.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in c.function.statements:
         if not isinstance(node, ast.While | ast.For):
             continue
         items = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)] if isinstance(node, ast.For) else []
         lines = [(f"{name} {step} 1", 0.5) for name in numbers for step in ("+=", "-=")]
         stored = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        fixed = [name for name in numbers if stores.count(name) == 1]
+        summed = [(f"{name} += {each}", 2.0 + (name in fixed)) for name in numbers for each in items if each in idle]
+        top = node.body[0]
+        for line, bonus in summed:
+            found = insert(c, top.lineno, [line], top.col_offset, "counted", bonus)
+            yield Suggestion(found.path, found.first, found.last, found.new, "counted", bonus, c.line(node))
+        lines += summed
         for name, method in collections:
             for each in dict.fromkeys([*items, *stored]):
                 lines.append((f"{name}.{method}({each})", 0.5 + (each in idle)))
@@ -156,6 +164,17 @@ def _counted(c: Context) -> Iterator[Suggestion]:
                 if line not in (each.strip() for each in c.function.lines):
                     found = insert(c, where, [line], final.col_offset, "counted", bonus)
                     yield Suggestion(found.path, found.first, found.last, found.new, "counted", bonus, at)
+
+
+def _pairs(node: ast.stmt) -> list[tuple[ast.Name, ast.expr]]:
+    """Variables and the values they get; `a, b = 0, []` gives two."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return []
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        both = zip(target.elts, value.elts, strict=False)
+        return [(one, other) for one, other in both if isinstance(one, ast.Name)]
+    return [(target, value)] if isinstance(target, ast.Name) else []
 
 
 def _inside(node: ast.stmt, outer: ast.stmt) -> bool:

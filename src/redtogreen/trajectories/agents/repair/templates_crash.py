@@ -88,16 +88,25 @@ def _none_guards(c: Context, statement: ast.stmt) -> Iterator[Suggestion]:
     test = getattr(statement, "test", None)
     wanted = sorted(name for name in c.hints.exceptions if name not in ("AttributeError", "TypeError"))
     loops = any(isinstance(node, ast.For | ast.While) and _inside(statement, node) for node in c.function.statements)
+
+    def seen(name: str) -> float:
+        kinds = c.seen.get(name)
+        return 0.0 if kinds is None else 1.5 if "NoneType" in kinds else -1.5
+
+    names.sort(key=seen, reverse=True)
     for name in names[:4]:
+        bonus = 0.5 + seen(name)
         if isinstance(test, ast.expr):
             text = c.function.text(test)
             inner = f"({text})" if isinstance(test, ast.BoolOp | ast.IfExp) else text
-            yield replace(c, test, f"{name} is None or {inner}", "crash_guard", 0.5)
-            yield replace(c, test, f"{name} is not None and {inner}", "crash_guard", 0.5)
+            yield replace(c, test, f"{name} is None or {inner}", "crash_guard", bonus)
+            yield replace(c, test, f"{name} is not None and {inner}", "crash_guard", bonus)
         exits = [f"raise {kind}({name!r})" for kind in wanted[:2]] + ["return None", "return"][: 1 + (not wanted)]
         for leave in [*exits, *(["continue"] if loops else [])]:
             lines = [f"if {name} is None:", f"    {leave}"]
-            yield insert(c, statement.lineno, lines, statement.col_offset, "crash_guard", 0.5 * ("raise" in leave))
+            yield insert(
+                c, statement.lineno, lines, statement.col_offset, "crash_guard", bonus - 0.5 * ("raise" not in leave)
+            )
 
 
 def _inside(node: ast.stmt, outer: ast.stmt) -> bool:

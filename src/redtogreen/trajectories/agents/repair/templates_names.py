@@ -14,8 +14,10 @@ from redtogreen.trajectories.agents.repair.project import name_of
 from redtogreen.trajectories.agents.repair.suggestions import (
     Context,
     Suggestion,
+    between,
     end,
     expressions,
+    own_nodes,
     replace,
     rewrite,
     start,
@@ -157,9 +159,10 @@ def function_called(c: Context) -> Iterator[Suggestion]:
     for node in expressions(c, ast.Call):
         assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Name):
-            options: dict[str, float] = dict.fromkeys(partners(node.func.id), 1.0)
+            known = c.project.bare | _BUILTIN
+            options: dict[str, float] = {name: 1.0 for name in partners(node.func.id) if name in known}
             mine = words_of(node.func.id)
-            for other in c.project.functions:
+            for other in sorted(c.project.bare):
                 if words_of(other) & mine and other != node.func.id and other.isidentifier():
                     options.setdefault(other, 0.0 if len(words_of(other) ^ mine) <= 2 else -1.0)
             for other, bonus in options.items():
@@ -199,6 +202,23 @@ def argument(c: Context) -> Iterator[Suggestion]:
             plain = isinstance(word.value, ast.Constant | ast.Name) and word.arg in c.function.parameters
             if plain and word.arg and c.function.text(word.value) != word.arg:
                 yield replace(c, word.value, word.arg, "keyword_value", 1.0)
+
+
+def exchanged(c: Context) -> Iterator[Suggestion]:
+    """Two variables of one statement in each other's place."""
+    for statement in filter(c.reached, c.function.statements):
+        found = [n for n in own_nodes(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        names = [
+            n for n in found if n.id not in _BUILTIN and n.id not in ("self", "cls") and n.id not in c.project.bare
+        ]
+        if len(names) > 6 or any(n.lineno != statement.lineno for n in names):
+            continue
+        for first in range(len(names)):
+            for second in range(first + 1, len(names)):
+                one, other = sorted((names[first], names[second]), key=start)
+                if one.id != other.id:
+                    text = other.id + between(c, end(one), start(other)) + one.id
+                    yield rewrite(c, start(one), end(other), text, "names_exchanged", 0.0, statement_line(c, statement))
 
 
 def _fits(texts: list[str], signature: list[str]) -> int:

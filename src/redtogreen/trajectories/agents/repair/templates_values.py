@@ -74,9 +74,10 @@ def arithmetic(c: Context) -> Iterator[Suggestion]:
             yield rewrite(c, end(node.target), start(node.value), " = ", "augmented", -0.5, c.line(node))
     for node in expressions(c, ast.Assign):
         assert isinstance(node, ast.Assign)
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name | ast.Attribute):
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name | ast.Attribute | ast.Subscript):
             gap = between(c, end(node.targets[0]), start(node.value))
-            if gap.strip() == "=" and _assigned_before(c, node):
+            item = isinstance(node.targets[0], ast.Subscript) and isinstance(node.value, ast.Constant)
+            if gap.strip() == "=" and (item or _assigned_before(c, node)):
                 yield rewrite(c, end(node.targets[0]), start(node.value), " += ", "augmented", 0.0, c.line(node))
 
 
