@@ -14,12 +14,13 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from redtogreen.execution.sandboxes import Mount, open_sandbox, owner_for_lower
+from redtogreen.execution.sandboxes import Mount, Preload, open_sandbox, owner_for_lower
 
-MODULES = ("cases_isolation", "cases_calls", "cases_limits", "cases_workspace", "cases_lifecycle")
+MODULES = ("cases_isolation", "cases_calls", "cases_limits", "cases_workspace", "cases_lifecycle", "cases_warm")
 SECRET = "secret-of-the-host-4711"
 PYTHON = os.path.realpath(sys.executable)
 GUARD = """
@@ -39,6 +40,13 @@ TREE = {
 }
 
 
+WARM = Preload(
+    interpreter=(PYTHON, "-I", "-S", "-B"), modules=("json", "socket", "ctypes", "multiprocessing.connection")
+)
+"""Cases of `Boxes(warm=True)` run their Python code from an interpreter that has these loaded."""
+_warm: weakref.WeakSet = weakref.WeakSet()
+
+
 def python_mounts() -> list[Mount]:
     """What the interpreter of these tests needs inside, when it is not the system's."""
     prefix = Path(PYTHON).parent.parent
@@ -48,8 +56,11 @@ def python_mounts() -> list[Mount]:
 class Boxes:
     """Opens sandboxes over one small lower tree, and knows the facts about the host that they must not."""
 
-    def __init__(self, base: Path):
-        self.base = base
+    def __init__(self, base: Path, *, warm: bool = False):
+        self.base, self.warm = base, warm
+        self.programs = base / "programs"
+        self.programs.mkdir()
+        (self.programs / "code.py").write_text("import sys\nexec(sys.argv.pop(1))\n")
         self.lower = base / "lower"
         for name, text in TREE.items():
             path = self.lower / name
@@ -63,8 +74,12 @@ class Boxes:
         os.environ["REDTOGREEN_CONFORMANCE_SECRET"] = SECRET
 
     def __call__(self, **options):
-        options["mounts"] = [*python_mounts(), *options.get("mounts", ())]
-        return open_sandbox(self.lower, **options)
+        programs = [Mount(self.programs, "/opt/programs")] if self.warm else []
+        options["mounts"] = [*python_mounts(), *programs, *options.get("mounts", ())]
+        box = open_sandbox(self.lower, **options)
+        if self.warm:
+            _warm.add(box)
+        return box
 
 
 def give_to_sandbox(tree: Path) -> None:
@@ -76,7 +91,14 @@ def give_to_sandbox(tree: Path) -> None:
 
 def attack(box, code: str, **options):
     """Run Python code inside, behind the guard."""
-    return box.run([PYTHON, "-I", "-S", "-c", GUARD + code], **options)
+    if box not in _warm:
+        return box.run([PYTHON, "-I", "-S", "-c", GUARD + code], **options)
+    program = [*WARM.interpreter, "/opt/programs/code.py"]
+    if not box.run([*program, "pass"], warm=WARM, env=options.get("env")).warm:
+        assert box.run([*program, "pass"], warm=WARM, env=options.get("env")).warm  # starts when wanted twice
+    result = box.run([*program, GUARD + code], warm=WARM, **options)
+    assert result.warm
+    return result
 
 
 def answer(box, code: str, **options) -> dict:

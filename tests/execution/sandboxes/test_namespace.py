@@ -17,6 +17,17 @@ def boxes(tmp_path_factory):
     return conformance.Boxes(tmp_path_factory.mktemp("sandboxes"))
 
 
+@pytest.fixture(scope="module")
+def warm_boxes(tmp_path_factory):
+    return conformance.Boxes(tmp_path_factory.mktemp("sandboxes"), warm=True)
+
+
 @pytest.mark.parametrize("case", conformance.cases().values(), ids=conformance.cases().keys())
 def test_conformance(boxes, case):
     case(boxes)
+
+
+@pytest.mark.parametrize("case", conformance.cases().values(), ids=conformance.cases().keys())
+def test_conformance_of_commands_from_a_warm_interpreter(warm_boxes, case):
+    """Whoever starts a command, it meets the same walls."""
+    case(warm_boxes)

@@ -50,6 +50,7 @@ def _wrap(keep, look) -> None:
         return marshal.loads(code) if code else keep(key, _compile(self, data, path, **options))
 
     def rewrite_test(file, config):
+        __tracebackhide__ = True
         hook = config.getini("enable_assertion_pass_hook")
         key = (str(file), _digest(file.read_bytes()), WITH_HOOK if hook else REWRITTEN)
         code = look(key)
@@ -58,6 +59,9 @@ def _wrap(keep, look) -> None:
         status, made = _rewrite(file, config)
         return status, keep(key, made)
 
+    # Python leaves its own importing frames out of the traceback of a syntax error: this one has to count as one.
+    frozen = _compile.__code__.co_filename
+    source_to_code.__code__ = source_to_code.__code__.replace(co_filename=frozen)
     setattr(SourceFileLoader, "source_to_code", source_to_code)  # noqa: B010 - a method, which mypy guards
     rewrite._rewrite_test = rewrite_test
 

@@ -119,6 +119,16 @@ def open_trees(paths: list[str]) -> list[int]:
     return [syscalls.open_tree(path) for path in paths] if os.geteuid() == 0 else []
 
 
+def process_number(process: int) -> int:
+    """The number of a process on this host; 0 when it is gone."""
+    if process < 0:
+        return 0
+    for line in Path(f"/proc/self/fdinfo/{process}").read_text().splitlines():
+        if line.startswith("Pid:"):
+            return max(0, int(line.split()[1]))
+    return 0
+
+
 _current: Launcher | None = None
 _starting = threading.Lock()
 

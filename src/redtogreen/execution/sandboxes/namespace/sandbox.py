@@ -32,7 +32,7 @@ from ..contract import (
 from ..guarantees import held
 from . import cgroups, connection, warm_servers
 from .channel import Closed, pair
-from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, open_trees, read_answer
+from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, open_trees, process_number, read_answer
 
 _RESERVED = ("/work", "/tmp", "/dev", "/proc")
 _LONGEST_SECONDS = 1e6
@@ -143,11 +143,11 @@ class NamespaceSandbox:
 
     @property
     def worker_process(self) -> int:
-        return _pid(self._worker)
+        return process_number(self._worker)
 
     @property
     def init_process(self) -> int:
-        return _pid(self._init)
+        return process_number(self._init)
 
     def run(
         self,
@@ -186,22 +186,25 @@ class NamespaceSandbox:
             server = None
             if warm is not None and warm_servers.fits(warm, argv):
                 server = warm_servers.find(warm, self._shown, environment, self._launcher)
-            facts, result = self._run(request, server)
-            if server is not None and (facts.get("failure") or not facts.get("started", True)):
-                warm_servers.give_up(server, facts["failure"] or "a command it was to start never arrived")
-                facts, result = self._run(request, None)
+            result = None if server is None else self._run(request, server)
+            result = result or self._run(request, None)
+            assert result is not None
             return result
 
-    def _run(self, request: dict[str, Any], server: warm_servers.Server | None) -> tuple[dict, ProcessResult]:
-        descriptors = () if server is None else (server.control,)
+    def _run(self, request: dict[str, Any], server: warm_servers.Server | None) -> ProcessResult | None:
+        """None when a server could not start the command, which is given up for that."""
         before = self._groups.killed_for_memory(), self._groups.refused_forks()
         start = time.monotonic()
+        descriptors = () if server is None else (server.control,)
         kind, facts, streams = self._ask("run", request, request["seconds"] + GRACE_SECONDS, descriptors)
         if kind == "died":
             facts = {"status": facts, "reason": None, "seconds": time.monotonic() - start}
+        elif server is not None and (facts["failure"] or not facts["started"]):
+            warm_servers.give_up(server, facts["failure"] or "a command it was to start never arrived")
+            return None
         after = self._groups.killed_for_memory(), self._groups.refused_forks()
         limits = {"starved": after[0] > before[0], "crowded": after[1] > before[1]}
-        return facts, _judge(facts, streams, warm=server is not None, **limits)
+        return _judge(facts, streams, warm=server is not None, **limits)
 
     def changes(self) -> Changes:
         """Every file and link in which the workspace differs from the lower tree. Sets `skipped`."""
@@ -267,16 +270,6 @@ def _wait(process: int, seconds: float) -> None:
         signal.pidfd_send_signal(process, signal.SIGKILL)
         poll.poll()
     os.close(process)
-
-
-def _pid(process: int) -> int:
-    """The number of a process on this host; 0 when it is gone."""
-    if process < 0:
-        return 0
-    for line in Path(f"/proc/self/fdinfo/{process}").read_text().splitlines():
-        if line.startswith("Pid:"):
-            return max(0, int(line.split()[1]))
-    return 0
 
 
 def _target(mount: tuple[str, str]) -> str:

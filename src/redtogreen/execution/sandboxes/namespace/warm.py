@@ -31,6 +31,8 @@ def serve() -> tuple[CodeType, dict[str, object]]:
     with os.fdopen(0, "rb", closefd=False) as stdin:
         modules, folder, prepare, interpreter = marshal.loads(stdin.read())
     failed = _load(modules, folder, prepare)
+    sys.stdout.flush()
+    sys.stderr.flush()
     rules = Filter(build_filter())
     syscalls.ignore_children()
     gc.collect()

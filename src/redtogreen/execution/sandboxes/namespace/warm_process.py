@@ -21,9 +21,9 @@ _NAMESPACES = syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEW
 def become_server(plan: dict, descriptors: list[int]) -> None:
     """Turn this process into the interpreter of the plan. Never returns, but raises.
 
-    descriptors: the socket for orders, standard input and standard error, the control groups, the trees to attach.
+    descriptors: the socket for orders, standard input, a pipe for all output, the control groups, the trees to attach.
     """
-    control, stdin, stderr, *rest = descriptors
+    control, stdin, output, *rest = descriptors
     groups, trees = rest[: plan["groups"]], rest[plan["groups"] :]
     for group in groups:
         try:
@@ -43,7 +43,8 @@ def become_server(plan: dict, descriptors: list[int]) -> None:
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     os.setsid()
     os.dup2(stdin, 0)
-    os.dup2(stderr, 2)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
     os.dup2(control, orders.CONTROL)
     syscalls.close_from(orders.CONTROL + 1, on_exec=True)
     syscalls.disable_address_randomisation()

@@ -18,7 +18,7 @@ from redtogreen.errors import SandboxError
 from ..contract import Mount, Preload
 from . import cgroups
 from .channel import Closed
-from .connection import Launcher, open_trees
+from .connection import Launcher, open_trees, process_number
 from .orders import FORMAT
 from .output import sealed
 
@@ -45,7 +45,7 @@ class Server:
         self._groups = cgroups.create(_MEMORY, _PROCESSES)
         _, groups = self._groups.entrances()
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._errors, errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._output, output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         words = [list(preload.modules), preload.folder, preload.prepare, len(preload.interpreter)]
         stdin = sealed(marshal.dumps(words, FORMAT))
         mounts = [*shown.mounts, (os.path.abspath(_PROGRAM.source), _PROGRAM.target)]
@@ -64,12 +64,17 @@ class Server:
         self._process, self._launcher = -1, launcher
         try:
             trees = open_trees([source for source, _ in mounts])
-            self._process = launcher.fork("server", plan, [theirs.fileno(), stdin, errors, *groups, *trees])
+            self._process = launcher.fork("server", plan, [theirs.fileno(), stdin, output, *groups, *trees])
         finally:
             theirs.close()
-            for descriptor in (stdin, errors, *groups, *trees):
+            for descriptor in (stdin, output, *groups, *trees):
                 os.close(descriptor)
         self.control = self._ours.fileno()
+
+    @property
+    def pid(self) -> int:
+        """Its number on this host; 0 when it is gone."""
+        return process_number(self._process)
 
     def why_not(self) -> str | None:
         """Wait until the modules are loaded; why the server cannot be used, or None when it can."""
@@ -83,7 +88,8 @@ class Server:
         facts = marshal.loads(answer)
         if facts["descriptors"]:
             return "loading the modules opened files that a fork would lose"
-        threads = _threads(self._process)
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        threads = int(status.partition("Threads:")[2].split()[0])
         return None if threads == 1 else f"loading the modules started {threads - 1} threads that a fork would lose"
 
     def end(self) -> None:
@@ -94,12 +100,12 @@ class Server:
             poll.register(self._process, select.POLLIN)
             poll.poll(1000)
             os.close(self._process)
-        os.close(self._errors)
+        os.close(self._output)
         self._groups.remove()
 
     def _complaint(self) -> str:
         try:
-            said = os.read(self._errors, 4000).decode("utf-8", "replace").strip()[-500:]
+            said = os.read(self._output, 4000).decode("utf-8", "replace").strip()[-500:]
         except BlockingIOError:
             said = ""
         return said or f"it said nothing{self._launcher.complaint}"
@@ -186,14 +192,6 @@ def _abandon(entry: _Entry, reason: str) -> None:
     if entry.server is not None:
         entry.server.end()
     entry.server, entry.given_up = None, True
-
-
-def _threads(process: int) -> int:
-    for line in Path(f"/proc/self/fdinfo/{process}").read_text().splitlines():
-        if line.startswith("Pid:"):
-            status = Path(f"/proc/{line.split()[1]}/status").read_text()
-            return int(status.partition("Threads:")[2].split()[0])
-    return 0
 
 
 atexit.register(_end)
