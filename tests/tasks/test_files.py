@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from redtogreen.errors import RecordError, UsageError
@@ -62,6 +64,19 @@ def test_an_ending_that_fits_several_is_refused(file, tmp_path):
     write_tasks(tmp_path / "g.jsonl", [first, second])
     with pytest.raises(UsageError, match="fits 2 tasks"):
         find_task(f"{tmp_path / 'g.jsonl'}#x1")
+
+
+@pytest.mark.parametrize("field", ["start_state.tree", "reference.tree", "environment"])
+def test_a_hash_that_is_none_is_named_with_its_line(file, tmp_path, field):
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    where = rows[1]
+    *parts, last = field.split(".")
+    for part in parts:
+        where = where[part]
+    where[last] = "nonsense"
+    (tmp_path / "g.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(RecordError, match=f"g.jsonl:2: {field}: not a content hash: 'nonsense'"):
+        read_tasks(tmp_path / "g.jsonl")
 
 
 def test_rejects_lie_beside(tmp_path):

@@ -114,9 +114,9 @@ def rebuild(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json 
 
     found = again(dataset, datasets)
     emit(found, as_json, lambda: comparison_text(found))
-    lead(as_json, f"dataset show {found.ref}{among(datasets)}")
     if not found.same:
         raise typer.Exit(1)
+    lead(as_json, f"dataset show {found.ref}{among(datasets)}")
 
 
 def card(dataset: Name, datasets: Datasets = DEFAULT_DATASETS, as_json: Json = False) -> None:

@@ -47,6 +47,7 @@ def grade(
 def _grade_run(run: Path, display: DisplayKind, as_json: bool) -> None:
     from redtogreen import pipeline
     from redtogreen.insight.grades import grade_data, grades_text
+    from redtogreen.records.grade import REWARDED
 
     with open_display(display, "grades") as shown:
         grades = pipeline.grade_run(run, shown.event)
@@ -55,4 +56,6 @@ def _grade_run(run: Path, display: DisplayKind, as_json: bool) -> None:
         outcomes[found.outcome] = outcomes.get(found.outcome, 0) + 1
     data = {"run": run, "outcomes": outcomes, "grades": [grade_data(found) for found in grades]}
     emit(data, as_json, lambda: grades_text(grades))
+    if grades and not set(outcomes) & set(REWARDED):
+        raise typer.Exit(3)
     lead(as_json, f"report {run}")

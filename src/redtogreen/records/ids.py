@@ -41,8 +41,8 @@ def pick(wanted: str, ids: Sequence[str], what: str, where: str, *, numbered: bo
             f"give more of the id{or_number}. {more}".strip(),
         )
     near = ", ".join(nearest_ids(wanted, ids))
-    hint = f"the nearest: {near}. {more}" if near else more
-    raise UsageError(f"{where} holds no {what.removesuffix('s')} {wanted!r}", hint.strip() or None)
+    hints = [hint for hint in (f"the nearest: {near}" if near else "", more) if hint]
+    raise UsageError(f"{where} holds no {what.removesuffix('s')} {wanted!r}", "; ".join(hints) or None)
 
 
 def nearest_ids(wanted: str, ids: Sequence[str]) -> list[str]:

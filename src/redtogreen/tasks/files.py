@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -75,9 +76,27 @@ def read_tasks(path: Path) -> list[Task]:
                 f"{row.task_id!r} stands on line {lines[row.task_id]} already",
                 "give each task its own id",
             )
+        _check_names(path, number, row)
         lines[row.task_id] = number
         tasks.append(row)
     return tasks
+
+
+_NAME = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def _check_names(path: Path, number: int, task: Task) -> None:
+    """Raise RowError for a content hash that is none."""
+    named = {
+        "start_state.tree": task.start_state.tree,
+        "reference.tree": task.reference.tree if task.reference else None,
+        "environment": task.environment,
+    }
+    for field, name in named.items():
+        if name is not None and not _NAME.fullmatch(name):
+            raise RowError(
+                str(path), number, field, f"not a content hash: {name!r}", "it looks like sha256:<64 hex digits>"
+            )
 
 
 def write_tasks(path: Path, tasks: Iterable[Task]) -> int:

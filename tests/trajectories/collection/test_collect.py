@@ -12,7 +12,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from redtogreen.errors import UsageError
+from redtogreen.errors import RecordError, UsageError
 from redtogreen.execution.trees import load_tree
 from redtogreen.records import ComponentScore, Score, Trajectory
 from redtogreen.records.canonical import canonical_trajectory
@@ -290,6 +290,23 @@ def test_wrong_calls_say_what_is_wrong(material, agents, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no tasks"):
         collect(tmp_path / "empty.jsonl", f"{agents}:Nothing", tmp_path / "run")
+
+
+def test_tables_that_are_damaged_are_made_again_and_what_cannot_be_is_named(material, agents, tmp_path):
+    """The journals are the authority; a run without them, or without its tasks, is not whole."""
+    run = tmp_path / "run"
+    collect(material.file, f"{agents}:Nothing", run, attempts=1)
+    whole = pq.read_table(run / "trajectories.parquet").to_pylist()
+    (run / "trajectories.parquet" / "part-00000.parquet").write_text("junk")
+    collect(material.file, f"{agents}:Nothing", run, attempts=1)
+    assert pq.read_table(run / "trajectories.parquet").to_pylist() == whole
+    assert pq.read_table(next(run.glob("steps/plan-*"))).num_rows == 2 and len(list(run.glob("steps/plan-*"))) == 1
+    (run / "tasks.jsonl").rename(tmp_path / "tasks.jsonl")
+    with pytest.raises(RecordError, match="tasks.jsonl is missing: a run holds its own tasks"):
+        collect(material.file, f"{agents}:Nothing", run, attempts=1)
+    (run / "journal").rename(tmp_path / "journal")
+    with pytest.raises(RecordError, match="journal is missing: it holds the record of every attempt"):
+        list(load_run(run))
 
 
 def test_a_damaged_journal_is_reported_and_everything_before_it_is_read(material, agents, tmp_path):

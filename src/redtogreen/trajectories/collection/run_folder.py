@@ -75,6 +75,12 @@ class RunFolder:
         return settings
 
     def tasks(self) -> list[Task]:
+        """The tasks the run was made with. Raises RecordError when they are gone."""
+        if not self.tasks_file.exists():
+            raise RecordError(
+                f"{self.tasks_file} is missing: a run holds its own tasks",
+                "restore it from a copy, with tasks.blobs/ beside it",
+            )
         return read_tasks(self.tasks_file)
 
     def check_place(self) -> None:
@@ -143,6 +149,12 @@ class RunFolder:
         return JournalWriter(self.journals / f"{role}-{os.getpid()}-{time.time_ns()}.rtgj")
 
     def journal_files(self) -> list[Path]:
+        """The journals, in the order of their names. Raises RecordError when there should be some and are none."""
+        if not self.journals.is_dir() and self.tables.is_dir():
+            raise RecordError(
+                f"{self.journals} is missing: it holds the record of every attempt",
+                "restore it from a copy; a run folder is copied whole",
+            )
         return sorted(self.journals.glob("*.rtgj"))
 
     @contextlib.contextmanager

@@ -30,7 +30,7 @@ def write_tables(run: RunFolder) -> int:
         for entry in index_run(run).attempts
         if entry.attempt not in known and (entry.outcome is not None or entry.marked)
     ]
-    number = len(list(run.tables.glob("part-*.parquet")))
+    number = max((int(part.stem.removeprefix("part-")) + 1 for part in _parts(run)), default=0)
     for at in range(0, len(new), PART):
         _write_part(run, f"{number + at // PART:05d}", new[at : at + PART])
     return len(new)
@@ -61,10 +61,23 @@ def keep_scores(run: Path, scores: Iterable[Score]) -> Path | None:
 
 
 def _known(run: RunFolder) -> set[str]:
+    """Attempts that stand in a part. A damaged part is removed: all of it is in the journals, so it is made again."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parts = sorted(run.tables.glob("part-*.parquet"))
-    return {name for part in parts for name in pq.read_table(part, columns=["attempt"])["attempt"].to_pylist()}
+    known: set[str] = set()
+    for part in _parts(run):
+        try:
+            known.update(pq.read_table(part, columns=["attempt"])["attempt"].to_pylist())
+        except (pa.ArrowException, OSError):
+            for steps in run.steps.glob(f"*-{part.stem.removeprefix('part-')}.parquet"):
+                steps.unlink()
+            part.unlink()
+    return known
+
+
+def _parts(run: RunFolder) -> list[Path]:
+    return sorted(part for part in run.tables.glob("part-*.parquet") if part.stem.removeprefix("part-").isdecimal())
 
 
 def _write_part(run: RunFolder, stem: str, entries: list[AttemptEntry]) -> None:

@@ -138,7 +138,9 @@ def read_records(
             newer = magic[:5] == MAGIC[:5]
             raise RecordError(
                 f"{path} was written by a newer redtogreen" if newer else f"{path} is not a journal",
-                "upgrade with: pip install --upgrade redtogreen" if newer else None,
+                "upgrade with: pip install --upgrade redtogreen"
+                if newer
+                else "restore it from a copy, or move it out of the folder if it never was one",
             )
         offset, number = start
         file.seek(offset)
