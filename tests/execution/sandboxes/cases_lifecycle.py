@@ -59,9 +59,11 @@ def _descendants(root: int) -> list[int]:
     parents = {}
     for pid in _processes():
         try:
-            parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
+        if state not in "ZX":  # a dead one may wait for the launcher to notice
+            parents[pid] = int(parent)
     found = [root]
     for pid in found:
         found += [child for child, parent in parents.items() if parent == pid]
