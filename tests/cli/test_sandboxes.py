@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,45 @@ def test_a_shell_keeps_the_folder_from_line_to_line(task: str, tmp_path) -> None
     assert done.returncode == 1
     assert "every line is a command of its own" in done.stderr
     assert "1 changed files are gone: shelf/new" in done.stderr
+
+
+def test_a_shell_shows_no_name_that_could_steer_the_terminal(task: str, tmp_path) -> None:
+    """A folder of hostile code may be called anything; the prompt writes it out."""
+    leader, follower = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "redtogreen.cli.main", "shell", "--task", task],
+        stdin=follower,
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+    ) as shell:
+        os.close(follower)
+        timer = threading.Timer(60, shell.kill)
+        timer.start()
+        os.write(leader, b'd=$(printf \'x\\033]0;title\\007\') && mkdir "$d" && cd "$d"\npwd\nexit\n')
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is gone
+            while part := os.read(leader, 4096):
+                said += part
+        os.close(leader)
+        shell.wait()
+        timer.cancel()
+    assert shell.returncode == 0
+    assert said.count(b"/work/x\\x1b]0;title\\x07") == 3, said
+    assert b"\x1b]0;" not in said
+
+
+def test_a_shell_survives_bytes_that_are_no_text(task: str, tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "redtogreen.cli.main", "shell", "--task", task],
+        input=b"echo \xff\necho a\0b\necho end\n",
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(b"\nend\n") and b"a line cannot hold NUL" in done.stderr
 
 
 def test_a_shell_ends_with_exit(task: str, tmp_path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,18 +202,25 @@ def _opened(
 
 
 def _lines(typed: LineShell) -> Iterator[str]:
-    """What the person types, without empty lines, to the end of the input."""
-    if sys.stdin.isatty():
+    """What the person types, without empty lines, to the end of the input. The folder's name is the sandbox's word."""
+    from redtogreen.insight.texts import one_line
+
+    person = sys.stdin.isatty()
+    if person:
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401 - gives input() a history
+    elif isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
     while True:
         try:
-            line = input(f"{typed.folder}$ ") if sys.stdin.isatty() else sys.stdin.readline()
+            line = input(f"{one_line(typed.folder)}$ ") if person else sys.stdin.readline()
         except EOFError:
             return
-        if not line and not sys.stdin.isatty():
+        if not line and not person:
             return
-        if line.strip():
+        if "\0" in line:
+            say("error: a line cannot hold NUL")
+        elif line.strip():
             yield line
 
 
