@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from redtogreen.trajectories.agents.repair.candidates import changed_source, changed_tree, suggestions_for
-from redtogreen.trajectories.agents.repair.failure import Hints
+from redtogreen.trajectories.agents.repair.failure import Crash, Hints
 from redtogreen.trajectories.agents.repair.project import collect
 from redtogreen.trajectories.agents.repair.ranking import PRIORS
 from redtogreen.trajectories.agents.repair.reading import Function, Reading
@@ -242,3 +242,11 @@ def test_what_does_not_parse_or_changes_nothing_is_no_repair():
     assert not changed_tree(function, replace(found, first=2, last=2, new=("    return (",)))
     assert not changed_tree(function, replace(found, first=2, last=2, new=("    return  a",)))
     assert not changed_tree(function, replace(found, first=2, last=2, new=("    break",)))
+
+
+def test_a_call_that_was_refused_is_checked_before_it_is_made():
+    maker = parsed("def make(start, end):\n    if start >= end:\n        raise ValueError(start)\n    return start")
+    user = parsed("def cut(a, b):\n    first = max(a, b)\n    return make(first, b.end)", first=10)
+    crashes = [Crash("m.py", 3, "ValueError", "7"), Crash("m.py", 12, "ValueError", "7", inner=False)]
+    found = suggestions_for(user, [maker, user], collect([maker, user]), Hints(crashes=crashes))
+    assert ("    if first >= b.end:", "        return None") in {each.new for each in found}

@@ -81,6 +81,7 @@ def _every(context: Context, functions: list[Function]) -> Iterator[Suggestion]:
     for template in TEMPLATES:
         yield from template(context)
     yield from templates_analogy.twin(context, functions)
+    yield from templates_crash.refused(context, functions)
 
 
 def _same(function: Function, suggestion: Suggestion) -> bool:

@@ -39,8 +39,8 @@ LENGTH = 0.6
 LINE_IDLE, LINE_TRIED, TEMPLATE_TRIED = 0.35, 0.1, 0.35
 """Taken off for each try in vain on the same line, more when the failure stayed exactly the same, and of the same
 template in the same function."""
-USES_IDLE = 1.0
-"""Added when something that nothing reads is read at last."""
+LOCAL_READ, PARAMETER_READ = 1.5, 0.8
+"""Added when a variable, or a parameter, that nothing reads is read at last."""
 ABSURD, LEFT_IDLE = 1.5, 1.0
 """Taken off for each expression that cannot work, and for each value that nothing uses any more."""
 UNSEEN = 0.05
@@ -60,7 +60,7 @@ PRIORS = {
     "removed": -1.6, "unguarded": -1.0, "order": -0.9, "depth": -0.3, "elif": -0.5, "exception": -0.2,
     "guard": -0.7, "guarded": -1.0, "missing_statement": -0.3, "initialised": 0.0, "counted": -0.3,
     "twin": 0.0, "default": -0.2, "crash_owner": 0.4,
-    "crash_guard": 0.2, "crash_first_value": 0.6, "crash_operand": 0.2,
+    "crash_guard": 0.2, "crash_refused": 0.6, "crash_first_value": 0.6, "crash_operand": 0.2,
 }  # fmt: skip
 """Natural logarithms; only differences count."""
 
@@ -185,7 +185,10 @@ class Ranking:
             )
             score += FIT * sum(FITS.get(kind, {}).get(each.template, 0.0) for kind in hints.kinds)
             score -= CROWD * math.log(crowd[each.template, each.at]) + CROWD_IN_FUNCTION * math.log(kin[each.template])
-            score += USES_IDLE * bool(unread & (_words(each.new) - _words(old)))
+            taken_up = unread & (_words(each.new) - _words(old))
+            score += max(
+                (PARAMETER_READ if name in function.parameters else LOCAL_READ for name in taken_up), default=0
+            )
             score += self._noise(function, each)
             result.append(Candidate(each, function, score, gain, kinds, inside))
         return result

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from redtogreen.trajectories.agents.repair.failure import Crash
+from redtogreen.trajectories.agents.repair.reading import Function
 from redtogreen.trajectories.agents.repair.suggestions import Context, Suggestion, insert, replace
 
 _ATTRIBUTE = re.compile(r"'(?P<type>\w+)' object has no attribute '(?P<name>\w+)'")
@@ -28,6 +30,44 @@ def crash(c: Context) -> Iterator[Suggestion]:
             yield from _first_value(c, found["name"], each.line)
         if each.exception == "TypeError":
             yield from _other_operand(c, statement, each.message)
+
+
+def refused(c: Context, functions: list[Function]) -> Iterator[Suggestion]:
+    """A check before a call that was refused: what the called function raises for, said in the caller's words."""
+    refusals = [each for each in c.hints.crashes if each.inner]
+    for crash in (each for each in c.hints.crashes if not each.inner):
+        statement = _statement_at(c, crash)
+        if statement is None:
+            continue
+        for inner in refusals:
+            if (inner.exception, inner.message) == (crash.exception, crash.message):
+                for test in _reasons(c, statement, inner, functions):
+                    for leave in ("return None", "return", "return []", "return False", "continue"):
+                        lines = [f"if {test}:", f"    {leave}"]
+                        bonus = 1.0 if leave == "return None" else 0.0
+                        yield insert(c, statement.lineno, lines, statement.col_offset, "crash_refused", bonus)
+
+
+def _reasons(c: Context, statement: ast.stmt, inner: Crash, functions: list[Function]) -> Iterator[str]:
+    """The condition before the `raise`, with the caller's arguments in the place of the parameters."""
+    callee = next((f for f in functions if f.path == inner.path and f.first <= inner.line <= f.last), None)
+    if callee is None:
+        return
+    at = inner.line - callee.first + 1
+    checks = [n for n in callee.statements if isinstance(n, ast.If) and n.lineno < at <= (n.end_lineno or n.lineno)]
+    parameters = [name for name in callee.parameters if name not in ("self", "cls")]
+    for call in (node for head in _head(statement) for node in ast.walk(head) if isinstance(node, ast.Call)):
+        given = dict(zip(parameters, [c.function.text(each) for each in call.args], strict=False))
+        name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        makes = callee.name == "__init__" and (name == callee.owner or (not callee.owner and name[:1].isupper()))
+        if checks and (makes or name == callee.name):
+            test = callee.text(checks[-1].test)
+            if set(re.findall(r"[A-Za-z_]\w*", test)) & set(parameters) <= given.keys():
+                yield re.sub(r"(?<![\w.])[A-Za-z_]\w*", partial(_put, given), test)
+
+
+def _put(given: Mapping[str, str], found: re.Match[str]) -> str:
+    return given.get(found[0], found[0])
 
 
 def _statement_at(c: Context, crash: Crash) -> ast.stmt | None:
