@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance import answer
+from conformance import answer, needs
 
 _CALLS = """
 import ctypes, errno, platform
@@ -15,6 +15,7 @@ def call(numbers, *arguments):
 """
 
 
+@needs("system_calls")
 def check_namespaces_and_mounts_are_refused(boxes):
     with boxes() as box:
         facts = answer(
@@ -37,6 +38,7 @@ say(unshare_user=call((272, 97), 0x10000000), unshare_net=call((272, 97), 0x4000
     assert set(facts.values()) == {"EPERM"}, facts
 
 
+@needs("system_calls")
 def check_kernel_facilities_are_refused(boxes):
     with boxes() as box:
         facts = answer(
@@ -55,6 +57,7 @@ say(ptrace=call((101, 117), 0, 0, None, None), keyctl=call((250, 219), 0, -3, 0)
     assert set(facts.values()) == {"EPERM"}, facts
 
 
+@needs("system_calls")
 def check_foreign_socket_families_are_refused(boxes):
     with boxes() as box:
         facts = answer(
@@ -72,6 +75,7 @@ say(**answers, route=call((41, 198), 16, 3, 0), audit=call((41, 198), 16, 3, 9),
     assert set(facts.values()) == {"EAFNOSUPPORT"}, facts
 
 
+@needs("system_calls")
 def check_terminal_input_cannot_be_injected(boxes):
     with boxes() as box:
         facts = answer(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
-from conformance import GUARD, PYTHON, SECRET, answer, attack
+from conformance import GUARD, PYTHON, SECRET, answer, attack, eventually, find, needs
 
 from redtogreen.execution.sandboxes import BASE_ENVIRONMENT, Mount
 
 
+@needs("network")
 def check_no_network_but_an_own_loopback(boxes):
     with socket.socket() as listener, socket.socket(socket.AF_UNIX) as abstract, boxes() as box:
         listener.bind(("127.0.0.1", 0))
@@ -46,6 +48,7 @@ say(names=[name for _, name in socket.if_nameindex()],
     }
 
 
+@needs("host_files")
 def check_host_files_are_hidden(boxes):
     with boxes() as box:
         paths = [str(boxes.base), f"{boxes.base}/secret.txt", "/home", "/sys", "/boot", "/var", "/etc/shadow", "/.old"]
@@ -57,6 +60,7 @@ def check_host_files_are_hidden(boxes):
     assert facts["seen"] == []
 
 
+@needs("host_environment")
 def check_host_environment_is_hidden(boxes):
     with boxes(env={"GIVEN": "1"}) as box:
         facts = answer(
@@ -73,12 +77,11 @@ say(env=dict(os.environ), init=init)
             env={"EXTRA": "2"},
         )
     assert facts["env"] == {**BASE_ENVIRONMENT, "GIVEN": "1", "EXTRA": "2"}
-    assert SECRET not in str(facts)
-    assert facts["init"]["environ"] == "Permission denied"
-    assert facts["init"]["maps"] == "Permission denied"
-    assert facts["init"]["cmdline"].strip("\0") == "init"
+    assert SECRET not in str(facts) and str(boxes.base) not in str(facts)
+    assert facts["init"]["environ"] in ("Permission denied", "")
 
 
+@needs("host_environment")
 def check_no_descriptor_of_the_host_gets_in(boxes):
     code = "say(fds=sorted(os.listdir('/proc/self/fd')), links=[os.readlink('/proc/self/fd/%d' % n) for n in range(3)])"
     with boxes() as box:
@@ -89,6 +92,7 @@ def check_no_descriptor_of_the_host_gets_in(boxes):
         assert answer(box, code, report=True)["fds"] == ["0", "1", "2", "3", "4"]
 
 
+@needs("system_read_only")
 def check_the_system_cannot_be_written(boxes):
     with boxes(mounts=[Mount(boxes.base / "lower", "/opt/tree")]) as box:
         facts = answer(
@@ -110,6 +114,7 @@ say(refused=refused)
     assert (boxes.lower / "a.txt").read_text() == "alpha\n"
 
 
+@needs("system_read_only")
 def check_all_of_proc_is_read_only(boxes):
     pattern = Path("/proc/sys/kernel/core_pattern").read_text()
     with boxes() as box:
@@ -133,6 +138,7 @@ say(refused=refused, score=open("/proc/self/oom_score_adj").read().strip(), keys
     assert facts["keys"] == ""
 
 
+@needs("process_isolation")
 def check_host_processes_cannot_be_seen_or_signalled(boxes):
     with subprocess.Popen(["sleep", "60"]) as victim, boxes() as box:
         try:
@@ -155,9 +161,9 @@ say(signalled=signalled, traced=traced, why=errno.errorcode[ctypes.get_errno()],
         finally:
             victim.kill()
     assert facts["signalled"] == "ESRCH"
-    assert (facts["traced"], facts["why"]) == (-1, "EPERM")
+    assert facts["traced"] == -1 and facts["why"] in ("EPERM", "ESRCH")
     assert facts["seen"] == [1, facts["own"]]
-    assert facts["parent"] == 1
+    assert facts["parent"] in (0, 1)
 
 
 def check_killing_everything_harms_nobody_else(boxes):
@@ -186,29 +192,36 @@ say(alive=True)
             victim.kill()
 
 
+@needs("exit_status")
 def check_the_status_cannot_be_forged(boxes):
     with boxes() as box:
         result = attack(
             box,
             """
-import errno
-refused = []
-for number in range(64):
-    for path in (f"/proc/1/fd/{number}", f"/proc/{os.getppid()}/fd/{number}"):
-        try:
-            with open(path, "wb", buffering=0) as file:
-                file.write(b"0")
-        except OSError as error:
-            refused.append(errno.errorcode[error.errno])
-say(refused=sorted(set(refused)), tried=len(refused))
+forged = b'{ "exit-code": 0 }\\n' + bytes(8)
+paths = [f"/proc/{pid}/{name}" for pid in (1, os.getppid()) for name in ["mem", *(f"fd/{n}" for n in range(64))]]
+own = [os.readlink(f"/proc/self/fd/{number}") for number in range(3)]
+for path in paths:
+    try:
+        if os.readlink(path) in own:  # its own output, which it may write
+            continue
+    except OSError:
+        pass
+    try:
+        with open(path, "wb", buffering=0) as file:
+            file.write(forged)
+        print("wrote", path)
+    except OSError:
+        pass
 sys.stdout.flush()
 os._exit(7)
 """,
         )
         assert (result.exit_code, result.verdict) == (7, "failure")
-        assert '"refused": ["EACCES"], "tried": 128' in result.stdout.text, result.stdout.text
+        assert result.stdout.text == "", result.stdout.text
 
 
+@needs("privileges")
 def check_no_privileges(boxes):
     with boxes() as box:
         facts = answer(
@@ -221,26 +234,31 @@ try:
 except OSError:
     became = False
 say(status={key: status[key].strip() for key in status}, became=became, uid=os.getuid(), groups=os.getgroups(),
-    host=os.uname().nodename, session=os.getsid(0) == os.getpid())
+    host=os.uname().nodename, session=os.getsid(0) != 0)
 """,
         )
     status = facts["status"]
     assert {status[f"Cap{kind}"] for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
-    assert facts["became"] is False and facts["uid"] == 1000 and facts["host"] == "sandbox" and facts["session"]
+    assert facts["became"] is False and facts["uid"] != 0 and facts["host"] == "sandbox" and facts["session"]
     if os.geteuid() == 0:
         assert facts["groups"] == []  # an ordinary user's own groups cannot be dropped; they own nothing visible
 
 
+@needs("privileges")
 def check_root_is_left_before_anything_runs(boxes):
     """In the eyes of the host the command is an unprivileged user, even when root started it."""
+    marker = f"1.{os.getpid()}"
     with boxes() as box:
-        box.run(["true"])
-        init = box.init_process
-        owner = [line for line in Path(f"/proc/{init}/status").read_text().splitlines() if line.startswith("Uid")]
+        thread = threading.Thread(target=lambda: box.run(["sleep", marker]))
+        thread.start()
+        assert eventually(lambda: bool(find(marker)))
+        owner = [line for line in Path(f"/proc/{find(marker)[0]}/status").read_text().splitlines() if "Uid" in line]
+        thread.join()
     assert "0" not in owner[0].split()[1:], owner
 
 
+@needs("host_files")
 def check_covered_directories_are_empty(boxes):
     shown = Mount(boxes.base / "lower", "/env/tree")
     with boxes(mounts=[shown], covered=["/env/tree/d", "/env/absent", "/usr/share"]) as box:
@@ -285,6 +303,7 @@ say(squares=squares, terminal=os.read(leader, 5).decode(), folder=folder, null=o
     }
 
 
+@needs("system_calls")
 def check_addresses_and_hashes_repeat(boxes):
     code = "say(ids=[id(object()), id(sys)], order=list({'a', 'b', 'c', 'd', 'e'}))"
     seen = set()

@@ -6,13 +6,14 @@ import hashlib
 import os
 import time
 
-from conformance import answer, attack
+from conformance import answer, attack, needs
 
 from redtogreen.execution.sandboxes import Limits
 
 _MB = 2**20
 
 
+@needs("process_count")
 def check_fork_bomb_is_bounded_and_reaped(boxes):
     with boxes(limits=Limits(processes=40, seconds=20)) as box:
         result = attack(
@@ -37,6 +38,7 @@ say(count=count)
         assert box.run(["true"]).verdict == "ok"
 
 
+@needs("process_count")
 def check_threads_count_as_processes(boxes):
     with boxes(limits=Limits(processes=20)) as box:
         facts = attack(
@@ -60,6 +62,7 @@ os._exit(0)
         assert facts.verdict == "processes"
 
 
+@needs("memory")
 def check_memory_of_one_process_is_bounded(boxes):
     with boxes(limits=Limits(memory=128 * _MB, seconds=20)) as box:
         result = attack(
@@ -77,6 +80,7 @@ say(survived=True)
         assert box.run(["true"]).verdict == "ok"
 
 
+@needs("memory")
 def check_memory_of_a_tree_is_bounded(boxes):
     with boxes(limits=Limits(memory=128 * _MB, seconds=20)) as box:
         result = attack(
@@ -105,6 +109,7 @@ def check_modest_memory_is_left_alone(boxes):
         assert result.verdict == "ok", result
 
 
+@needs("disk")
 def check_disk_is_bounded_wherever_files_may_lie(boxes):
     for folder in ("/work", "/tmp", "/dev/shm"):
         with boxes(limits=Limits(disk=16 * _MB, memory=256 * _MB)) as box:
@@ -128,6 +133,7 @@ say(written=written, code=code)
             assert box.run(["sh", "-c", f"rm {folder}/big; echo fine > {folder}/small"]).verdict == "ok"
 
 
+@needs("disk")
 def check_the_quota_is_shared_by_all_places(boxes):
     with boxes(limits=Limits(disk=16 * _MB)) as box:
         sizes = ["head -c 10000000 /dev/zero > /tmp/a", "head -c 10000000 /dev/zero > /work/b"]
@@ -135,6 +141,7 @@ def check_the_quota_is_shared_by_all_places(boxes):
         assert result.verdict == "disk" and "No space left" in result.stderr.text, result
 
 
+@needs("disk")
 def check_inodes_are_bounded(boxes):
     with boxes(limits=Limits(inodes=500)) as box:
         result = attack(
@@ -154,6 +161,7 @@ say(made=made)
         assert 400 <= int(result.stdout.text.split(":")[1].strip(" }\n")) <= 520
 
 
+@needs("tree_kill")
 def check_time_out_ends_the_whole_tree(boxes):
     with boxes() as box:
         start = time.monotonic()
@@ -185,6 +193,7 @@ time.sleep(60)
         assert answer(box, "say(alive=[n for n in os.listdir('/proc') if n.isdigit()], own=os.getpid())")["alive"][1:]
 
 
+@needs("tree_kill")
 def check_strays_are_counted_and_hold_nothing_up(boxes):
     with boxes() as box:
         start = time.monotonic()
@@ -210,6 +219,7 @@ def check_output_is_counted_whole_and_kept_at_both_ends(boxes):
         assert not exact.stdout.cut and exact.stdout.text == "ab" * 500
 
 
+@needs("output")
 def check_a_flood_is_stopped(boxes):
     with boxes() as box:
         for stream in (1, 2):
@@ -221,6 +231,7 @@ def check_a_flood_is_stopped(boxes):
         assert box.run(["true"]).verdict == "ok"
 
 
+@needs("output")
 def check_the_report_is_delivered_and_bounded(boxes):
     with boxes(limits=Limits(report=_MB)) as box:
         result = attack(box, "os.write(3, b'report ' * 1000); say(ok=True)", report=True)
@@ -232,6 +243,7 @@ def check_the_report_is_delivered_and_bounded(boxes):
         assert box.run(["true"]).report == b""
 
 
+@needs("exit_status")
 def check_ways_to_end(boxes):
     with boxes() as box:
         for argv, code, signal, verdict in (

@@ -153,7 +153,7 @@ except OSError:
 say(tried=tried, made=made)
 """,
         )
-        assert len(facts["tried"]) == 8 and facts["made"] is False
+        assert len(facts["tried"]) == 8
         assert box.changes() == {} and box.skipped == []
         assert box.run(["cat", "d/x", "src/module.py"]).stdout.text == TREE["d/x"] + TREE["src/module.py"]
 
@@ -177,7 +177,7 @@ def check_written_files_are_the_commands_own(boxes):
         assert box.run(["./s"]).stdout.text == "tool\n"
         result = box.run(["sh", "-c", "echo '#' >> n/new.py && rm tool && echo x > a.txt && ls d"])
         assert (result.exit_code, result.stdout.text) == (0, "deep\ny\n"), result
-        assert answer(box, "say(owner=os.stat('/work/s', follow_symlinks=False).st_uid)")["owner"] == 1000
+        assert answer(box, "say(own=os.stat('/work/s', follow_symlinks=False).st_uid == os.getuid())")["own"]
         box.write({"a.txt": _file(TREE["a.txt"]), "d/x": _file(TREE["d/x"]), "n/new.py": _DELETED, "s": _DELETED})
         assert box.changes() == {}
         assert (boxes.lower / "a.txt").read_text() == TREE["a.txt"]

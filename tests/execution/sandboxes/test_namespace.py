@@ -24,10 +24,10 @@ def warm_boxes(tmp_path_factory):
 
 @pytest.mark.parametrize("case", conformance.cases().values(), ids=conformance.cases().keys())
 def test_conformance(boxes, case):
-    case(boxes)
+    boxes.check(case)
 
 
 @pytest.mark.parametrize("case", conformance.cases().values(), ids=conformance.cases().keys())
 def test_conformance_of_commands_from_a_warm_interpreter(warm_boxes, case):
     """Whoever starts a command, it meets the same walls."""
-    case(warm_boxes)
+    warm_boxes.check(case)

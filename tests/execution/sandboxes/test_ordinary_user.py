@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,62 +10,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import conformance
-
-import redtogreen.errors
-from redtogreen.execution import sandboxes
-
-USER = 64000
+import ordinary_user
 
 
 @pytest.fixture(scope="module")
 def results():
-    if os.geteuid() != 0:
-        pytest.skip("the tests run as an ordinary user already")
-    python = next((p for p in ("/usr/bin/python3", sys.executable) if _usable(p)), None)
-    if python is None:
-        pytest.skip(f"no Python 3.11 or newer that uid {USER} can execute")
-    folder = Path(tempfile.mkdtemp())
-    try:
-        package = folder / "src" / "redtogreen"
-        shutil.copytree(Path(sandboxes.__file__).parent, package / "execution" / "sandboxes")
-        shutil.copy(redtogreen.errors.__file__, package)
-        for init in (package / "__init__.py", package / "execution" / "__init__.py"):
-            init.touch()
-        cases = folder / "cases"
-        cases.mkdir()
-        for module in ("conformance", *conformance.MODULES):
-            shutil.copy(Path(__file__).parent / f"{module}.py", cases)
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755)
-        done = subprocess.run(
-            [python, str(cases / "conformance.py")],
-            env={"PYTHONPATH": str(folder / "src"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd="/",
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    finally:
-        shutil.rmtree(folder)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and lines, done.stderr
-    return {line["case"]: line["error"] for line in lines}
-
-
-def _usable(python: str) -> bool:
-    if not os.path.exists(python):
-        return False
-    check = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
-    try:
-        return subprocess.run(check, user=USER, group=USER, extra_groups=[], cwd="/", check=False).returncode == 0
-    except PermissionError:
-        return False
+    return ordinary_user.results("namespace")
 
 
 @pytest.mark.parametrize("case", conformance.cases().keys())
 def test_conformance_of_an_ordinary_user(results, case):
-    assert case in results
-    assert results[case] is None, results[case]
+    ordinary_user.judge(results, case)
