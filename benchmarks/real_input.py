@@ -50,16 +50,16 @@ class Measurement:
 
     def run(self) -> None:
         admissions, runs = {}, {}
-        for requirement in self.options.projects:
-            project = requirement.split("==")[0]
-            sdist = self.download(requirement)
+        sdists = {requirement.split("==")[0]: self.download(requirement) for requirement in self.options.projects}
+        for project, sdist in sdists.items():
             admissions[project] = self.admit(project, sdist)
             runs[project, "repair"] = self.collect(project, f"{project}.admitted.jsonl", "repair", [])
-            runs[project, "control"] = self.collect(
-                project, f"{project}.admitted.jsonl", "control", ["--option", "shuffle_places=yes"]
-            )
+        for project, sdist in sdists.items():
             if (handwritten := self.handwritten(project, sdist)) is not None:
                 runs[project, "handwritten"] = self.collect(project, handwritten, "handwritten", [])
+        for project in sdists:
+            shuffled = ["--option", "shuffle_places=yes"]
+            runs[project, "control"] = self.collect(project, f"{project}.admitted.jsonl", "control", shuffled)
         self.print_admissions(admissions)
         self.print_outcomes(runs)
         self.print_operators(runs)

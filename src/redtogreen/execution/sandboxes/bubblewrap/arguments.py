@@ -21,7 +21,7 @@ def write_etc() -> None:
     """Put the few files of /etc where `base` shows them from."""
     syscalls.mount("tmpfs", staging.ROOT, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "size=1m,nr_inodes=1k")
     os.mkdir(ETC)
-    for name, text in root_filesystem._ETC.items():
+    for name, text in root_filesystem.ETC.items():
         with open(f"{ETC}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -33,17 +33,17 @@ def base(plan: dict) -> list[str]:
         *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
         *("--hostname", "sandbox", "--new-session", "--cap-drop", "ALL"),
     ]
-    for name in root_filesystem._SYSTEM:
+    for name in root_filesystem.SYSTEM:
         if os.path.islink(f"/{name}"):
             options += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
         elif os.path.isdir(f"/{name}"):
             options += ["--ro-bind", f"/{name}", f"/{name}"]
-    for name in root_filesystem._ETC:
+    for name in root_filesystem.ETC:
         options += ["--ro-bind", f"{ETC}/{name}", f"/etc/{name}"]
-    for name in root_filesystem._CONFIGURATION:
+    for name in root_filesystem.CONFIGURATION:
         options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     options += ["--chmod", "0755", "/etc", "--proc", "/proc"]
-    for name in root_filesystem._HIDDEN:
+    for name in root_filesystem.HIDDEN:
         if os.path.exists(f"/proc/{name}"):
             options += ["--dev-bind", "/dev/null", f"/proc/{name}"]
     # Read-only as a whole: bwrap leaves /proc/sys writable for root, and through /proc/1/mem its own init.
@@ -67,7 +67,7 @@ def words(request: dict) -> list[str]:
 def _is_there(path: str, plan: dict) -> bool:
     """Whether a path inside is a directory. Raises SetupFailure when it is something else."""
     places = [(target, staging.mount_point(n)) for n, (_, target) in enumerate(plan["mounts"]) if target is not None]
-    places += [(f"/{name}", f"/{name}") for name in root_filesystem._SYSTEM]
+    places += [(f"/{name}", f"/{name}") for name in root_filesystem.SYSTEM]
     places += [("/work", staging.WORK), ("/etc", ETC)]
     for target, source in sorted(places, key=lambda place: -len(place[0])):
         if path == target or path.startswith(f"{target}/"):

@@ -48,8 +48,8 @@ def main(descriptor: int, host: int) -> None:
         (_, plan), descriptors = channel.receive()
         trees, groups = descriptors[: plan["trees"]], descriptors[plan["trees"] :]
         if plan["user"] is not None:
-            launcher._become(plan["user"])
-        worker = launcher._enter_namespaces()
+            launcher.become(plan["user"])
+        worker = launcher.enter_namespaces()
         if worker:  # stays behind as the child that the host waits for
             channel.close()
             os.waitpid(worker, 0)

@@ -21,12 +21,12 @@ def make_root() -> Path:
     root.chmod(0o755)
     for name in _FOLDERS:
         (root / name).mkdir(parents=True)
-    for name in root_filesystem._SYSTEM:
+    for name in root_filesystem.SYSTEM:
         if os.path.islink(f"/{name}"):
             (root / name).symlink_to(os.readlink(f"/{name}"))
         elif os.path.isdir(f"/{name}"):
             (root / name).mkdir()
-    for name, text in root_filesystem._ETC.items():
+    for name, text in root_filesystem.ETC.items():
         (root / "etc" / name).write_text(text.replace(":1000:1000:", f":{SANDBOX_ID}:{SANDBOX_ID}:"))
     return root
 
@@ -34,10 +34,10 @@ def make_root() -> Path:
 def system_mounts() -> list[str]:
     """Options that show the system's programs read-only."""
     options = []
-    for name in root_filesystem._SYSTEM:
+    for name in root_filesystem.SYSTEM:
         if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}"):
             options += ["--volume", f"/{name}:/{name}:ro"]
-    for name in root_filesystem._CONFIGURATION:
+    for name in root_filesystem.CONFIGURATION:
         if os.path.exists(f"/etc/{name}"):
             options += ["--volume", f"/etc/{name}:/etc/{name}:ro"]
     return options

@@ -13,7 +13,7 @@ class CopyCollector(Collector):
     """Compares a whole copy with its lower tree: what the copy lacks is deleted."""
 
     def collect(self) -> tuple[Found, list[str]]:
-        self._hidden(self.upper, self.lower, b"")
+        self.hidden(self.upper, self.lower, b"")
         return super().collect()
 
 

@@ -10,9 +10,16 @@ import itertools
 import os
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _PREFIX = "redtogreen"
+_FILES = {
+    ("memory", 1): ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+    ("memory", 2): ("memory.max", "memory.swap.max"),
+    ("pids", 1): ("pids.max",),
+    ("pids", 2): ("pids.max",),
+}
 _counter = itertools.count()
 
 
@@ -92,26 +99,44 @@ class Groups:
 
 def create(memory: int, processes: int) -> Groups:
     """Groups with these limits (bytes; processes and threads), as far as this process may create them."""
-    name = f"{_owner(os.getpid())}-{next(_counter)}"
-    own = parents()
-    unified = own.get("")
+    host = _host(os.getpid())
+    name = f"{host.owner}-{next(_counter)}"
     made: dict[str, Group | None] = {"memory": None, "pids": None}
-    for controller, settings in (
-        ("memory", {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}),
-        ("pids", {1: ("pids.max",), 2: ("pids.max",)}),
-    ):
-        limit = memory if controller == "memory" else processes
-        if controller in own:
-            made[controller] = _make(own[controller] / name, 1, settings[1], limit)
-        elif unified is not None and (parent := _delegating(unified, controller)) is not None:
-            made[controller] = _make(parent / name, 2, settings[2], limit)
+    for controller, limit in (("memory", memory), ("pids", processes)):
+        if controller in host.parents:
+            version, parent = host.parents[controller]
+            made[controller] = _make(parent / name, version, _FILES[controller, version], limit)
     return Groups(made["memory"], made["pids"])
+
+
+@dataclass(frozen=True)
+class _Host:
+    """What does not change while this process lives."""
+
+    owner: str
+    parents: dict[str, tuple[int, Path]]
+    """Controller -> version, and the group in which to make others."""
+
+
+@cache
+def _host(pid: int) -> _Host:
+    """Found out once per process, which also removes what dead ones left."""
+    own = parents()
+    found: dict[str, tuple[int, Path]] = {}
+    unified = own.get("")
+    for controller in ("memory", "pids"):
+        if controller in own:
+            found[controller] = (1, own[controller])
+        elif unified is not None and (parent := _delegating(unified, controller)) is not None:
+            found[controller] = (2, parent)
+    for _, parent in found.values():
+        _sweep(parent)
+    return _Host(_owner(pid), found)
 
 
 def _make(path: Path, version: int, files: tuple[str, ...], limit: int) -> Group | None:
     group = Group(path, version)
     try:
-        _sweep(path.parent)
         path.mkdir(exist_ok=True)  # version 2: the second controller finds it made
         for file in files:
             if file == files[0] or (path / file).exists():

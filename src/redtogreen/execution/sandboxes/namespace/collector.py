@@ -63,10 +63,10 @@ class Collector:
                 return
             with opened(lower, name) as covered:
                 if _opaque(inner):
-                    self._hidden(inner, covered, path + b"/")
+                    self.hidden(inner, covered, path + b"/")
                 self._directory(inner, covered, path + b"/")
 
-    def _hidden(self, upper: int, lower: int, prefix: bytes) -> None:
+    def hidden(self, upper: int, lower: int, prefix: bytes) -> None:
         """In an opaque directory what the lower tree holds is deleted unless the upper one holds it again."""
         for name in entries(lower):
             below = _status(lower, name)
@@ -76,7 +76,7 @@ class Collector:
             elif stat.S_ISDIR(above.st_mode) and _is(below, stat.S_IFDIR):
                 with opened(upper, name) as inner, opened(lower, name) as covered:
                     if not _opaque(inner):
-                        self._hidden(inner, covered, prefix + name + b"/")
+                        self.hidden(inner, covered, prefix + name + b"/")
 
     def _gone(self, lower: int | None, name: bytes, path: bytes, below: os.stat_result | None) -> None:
         if below is None or lower is None:

@@ -23,6 +23,19 @@ _WATCH_SECONDS = 0.05
 _ARRIVAL_SECONDS = 10.0
 
 
+class Prepared:
+    """What is worked out once, before the forks: the system call filter, and where the command line lies."""
+
+    rules: Filter
+    command_line: tuple[int, int]
+
+
+def prepare() -> None:
+    """Called in the launcher. Raises SetupFailure on a processor without a table of system calls."""
+    Prepared.rules = Filter(syscalls.step("build the system call filter", build_filter))
+    Prepared.command_line = syscalls.step("find its command line", syscalls.command_line)
+
+
 def run_init(channel: Channel, plan: dict, groups: list[int]) -> None:
     """Build the sandbox from inside, say "ready", and run commands until the worker is gone. Returns only to end.
 
@@ -30,7 +43,7 @@ def run_init(channel: Channel, plan: dict, groups: list[int]) -> None:
     """
     joined = [number for number, group in enumerate(groups) if _join(group)]
     try:
-        channel, processes, rules, namespaces = _enter(channel, plan)
+        channel, processes, namespaces = _enter(channel, plan)
     except SetupFailure as failure:
         channel.send(("error", failure.step, failure.errno, failure.reason))
         return
@@ -44,7 +57,7 @@ def run_init(channel: Channel, plan: dict, groups: list[int]) -> None:
         while True:
             (order, request), descriptors = channel.receive()
             if order != "stop":  # one that came too late is of no interest
-                channel.send(_Step(plan, channel, ended, processes, room, rules).run(order, request, descriptors))
+                channel.send(_Step(plan, channel, ended, processes, room).run(order, request, descriptors))
     except Closed:
         return
 
@@ -66,7 +79,7 @@ def _join(group: int) -> bool:
     return True
 
 
-def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter, list[int]]:
+def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, list[int]]:
     step = "tie init to its worker"
     try:
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
@@ -92,10 +105,9 @@ def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter, list[int
         syscalls.drop_capabilities()
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-        syscalls.hide_command_line()
+        syscalls.show_as(b"init", Prepared.command_line)
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
-        step = "build the system call filter"
-        return channel, processes, Filter(build_filter()), namespaces
+        return channel, processes, namespaces
     except OSError as error:
         raise SetupFailure(step, error) from error
 
@@ -103,9 +115,9 @@ def _enter(channel: Channel, plan: dict) -> tuple[Channel, int, Filter, list[int
 class _Step:
     """One command, from fork to the death of the last process it left."""
 
-    def __init__(self, plan: dict, channel: Channel, ended: int, processes: int, room: int, rules: Filter):
+    def __init__(self, plan: dict, channel: Channel, ended: int, processes: int, room: int):
         self.plan, self.channel, self.ended, self.processes = plan, channel, ended, processes
-        self.room, self.rules = room, rules
+        self.room = room
         self.reason: str | None = None
         self.status: int | None = None
         self.cpu_seconds = 0.0
@@ -145,7 +157,7 @@ class _Step:
         failure, report_failure = os.pipe2(os.O_CLOEXEC)
         child = os.fork()
         if child == 0:
-            command.become(request, self.plan, descriptors, report_failure, self.processes, self.rules)
+            command.become(request, self.plan, descriptors, report_failure, self.processes, Prepared.rules)
         for descriptor in (*descriptors, report_failure):
             os.close(descriptor)
         return child, failure

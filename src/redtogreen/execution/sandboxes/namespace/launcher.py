@@ -11,7 +11,7 @@ import os
 import select
 import sys
 
-from . import syscalls
+from . import init, root_filesystem, syscalls
 from .channel import Channel, Closed
 from .syscalls import SetupFailure, step
 from .warm_process import become_server
@@ -37,8 +37,8 @@ def main(descriptor: int, host: int, user: int) -> None:
     try:
         if user >= 0:
             _forbid_protection_from_the_killer()
-            _become(user)
-        launcher = _enter_namespaces()
+            become(user)
+        launcher = enter_namespaces()
         if launcher:  # stays behind as the child that the host waits for
             channel.close()
             os.close(host_process)
@@ -46,6 +46,8 @@ def main(descriptor: int, host: int, user: int) -> None:
             os._exit(0)
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
         step("make mounts private", syscalls.mount, None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+        root_filesystem.prepare()
+        init.prepare()
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # servers run foreign code under the same user
     except SetupFailure as failure:
         channel.send(("error", failure.step, failure.errno, failure.reason))
@@ -119,14 +121,15 @@ def _reap() -> None:
         pass
 
 
-def _become(user: int) -> None:
+def become(user: int) -> None:
+    """Give up root for this uid and gid. Raises SetupFailure."""
     step("drop supplementary groups", os.setgroups, [])
     step(f"become group {user}", os.setresgid, user, user, user)
     step(f"become user {user}", os.setresuid, user, user, user)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # the id maps below /proc/self belong to root otherwise
 
 
-def _enter_namespaces() -> int:
+def enter_namespaces() -> int:
     """0 in the launcher proper, its pid in the process that stays behind."""
     user, group = os.geteuid(), os.getegid()
     spaces = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID

@@ -8,11 +8,14 @@ from . import staging, syscalls
 from .syscalls import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT, SetupFailure
 
 _OLD = "/.old"
-_SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_CONFIGURATION = ("ld.so.cache", "alternatives")
+_PARTS = next((folder for folder in ("/sys", "/mnt", "/media", "/srv") if os.path.isdir(folder)), "/sys")
+_QUIET = MS_NOSUID | MS_NODEV
+_SMALL = "size=1m,nr_inodes=1k,mode=0755"
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+CONFIGURATION = ("ld.so.cache", "alternatives")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_HIDDEN = ("kcore", "keys", "kmsg", "sysrq-trigger")
-_ETC = {
+HIDDEN = ("kcore", "keys", "kmsg", "sysrq-trigger")
+ETC = {
     "passwd": "root:x:0:0:root:/:/bin/false\nsandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n"
     "nobody:x:65534:65534:nobody:/:/bin/false\n",
     "group": "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n",
@@ -20,6 +23,46 @@ _ETC = {
     "hostname": "sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
+
+
+def prepare() -> None:
+    """Once, in the launcher: make the /etc and /dev that all its sandboxes show, read-only. Raises SetupFailure.
+
+    They cover a folder of the host that no sandbox shows.
+    """
+    syscalls.step("mount a tmpfs for /etc and /dev", syscalls.mount, "tmpfs", _PARTS, "tmpfs", _QUIET, _SMALL)
+    try:
+        _make_etc(f"{_PARTS}/etc")
+        _make_dev(f"{_PARTS}/dev")
+        syscalls.mount(None, _PARTS, None, MS_REMOUNT | MS_BIND | MS_RDONLY | _QUIET)
+    except OSError as error:
+        raise SetupFailure("make /etc and /dev", error) from error
+
+
+def _make_etc(folder: str) -> None:
+    os.mkdir(folder)
+    for name, text in ETC.items():
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+    for name in CONFIGURATION:
+        if os.path.exists(f"/etc/{name}"):
+            _read_only(f"/etc/{name}", f"{folder}/{name}")
+
+
+def _make_dev(folder: str) -> None:
+    for name in ("", "shm", "pts"):
+        os.mkdir(f"{folder}/{name}")
+    for name in _DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            _read_only(f"/dev/{name}", f"{folder}/{name}", device=True)
+    for name, target in (
+        ("ptmx", "pts/ptmx"),
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ):
+        os.symlink(target, f"{folder}/{name}")
 
 
 def build_root(plan: dict) -> int:
@@ -31,14 +74,13 @@ def build_root(plan: dict) -> int:
     try:
         syscalls.mount(None, "/", None, MS_REC | MS_PRIVATE)
         step = "enter a root of its own"
-        options = "size=1m,nr_inodes=1k,mode=0755"
-        syscalls.mount("tmpfs", staging.ROOT, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        syscalls.mount("tmpfs", staging.ROOT, "tmpfs", _QUIET, _SMALL)
         os.mkdir(staging.ROOT + _OLD)
         syscalls.pivot_root(staging.ROOT, staging.ROOT + _OLD)
         os.chdir("/")
         step = "show the system read-only"
         _system()
-        step = "make /dev"
+        step = "mount what is its own in /dev"
         _devices()
         step = "mount /proc"
         processes = _processes() if plan["lower"] else -1
@@ -63,39 +105,21 @@ def build_root(plan: dict) -> int:
 
 
 def _system() -> None:
-    for name in _SYSTEM:
+    for name in SYSTEM:
         original = f"{_OLD}/{name}"
         if os.path.islink(original):
             os.symlink(os.readlink(original), f"/{name}")
         elif os.path.isdir(original):
             _read_only(original, f"/{name}")
-    os.mkdir("/etc")
-    for name, text in _ETC.items():
-        with open(f"/etc/{name}", "w", encoding="utf-8") as file:
-            file.write(text)
-    for name in _CONFIGURATION:
-        if os.path.exists(f"{_OLD}/etc/{name}"):
-            _read_only(f"{_OLD}/etc/{name}", f"/etc/{name}")
+    for name in ("etc", "dev"):
+        os.mkdir(f"/{name}")
+        syscalls.mount(f"{_OLD}{_PARTS}/{name}", f"/{name}", None, MS_BIND | MS_REC)
 
 
 def _devices() -> None:
-    os.mkdir("/dev")
-    for name in _DEVICES:
-        if os.path.exists(f"{_OLD}/dev/{name}"):
-            _read_only(f"{_OLD}/dev/{name}", f"/dev/{name}", device=True)
-    os.mkdir("/dev/shm")
     syscalls.mount(f"{_OLD}{staging.ROOM}/shm", "/dev/shm", None, MS_BIND)
-    os.mkdir("/dev/pts")
     options = "newinstance,ptmxmode=0666,mode=0620,max=64"
     syscalls.mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, options)
-    for name, target in (
-        ("ptmx", "pts/ptmx"),
-        ("fd", "/proc/self/fd"),
-        ("stdin", "/proc/self/fd/0"),
-        ("stdout", "/proc/self/fd/1"),
-        ("stderr", "/proc/self/fd/2"),
-    ):
-        os.symlink(target, f"/dev/{name}")
 
 
 def _processes() -> int:
@@ -106,7 +130,7 @@ def _processes() -> int:
     syscalls.detach("/proc")
     # Read-only as a whole: /proc/sys reaches the host (core_pattern), and oom_score_adj would protect a process.
     syscalls.mount("proc", "/proc", "proc", flags | MS_RDONLY)
-    for name in _HIDDEN:
+    for name in HIDDEN:
         if os.path.exists(f"/proc/{name}"):
             syscalls.mount("/dev/null", f"/proc/{name}", None, MS_BIND)
     return writable

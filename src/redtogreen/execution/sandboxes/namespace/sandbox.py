@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,15 @@ from ..contract import (
     FileChange,
     Limits,
     Mount,
-    Output,
     Preload,
     ProcessResult,
-    Verdict,
     check_changes,
 )
 from ..guarantees import held
+from ..requests import Facts, check_command, check_lower, check_places, judge, packed
 from . import cgroups, connection, warm_servers
 from .channel import Closed, pair
 from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, open_trees, process_number, read_answer
-
-_RESERVED = ("/work", "/tmp", "/dev", "/proc")
-_LONGEST_SECONDS = 1e6
 
 
 def owner_for_lower() -> int | None:
@@ -52,20 +49,26 @@ def open_sandbox(
     limits: Limits | None = None,
     env: dict[str, str] | None = None,
     preload: Preload | None = None,
+    without: Sequence[str] = (),
 ) -> NamespaceSandbox:
     """Show the immutable directory `lower` copy-on-write at /work of a new sandbox, with `changes` applied.
 
     covered: absolute paths inside that appear as empty read-only directories; one that does not exist is ignored.
     env: added to the fixed environment of every command.
-    preload: what a command run with `warm=True` may find loaded.
+    preload: what test runs may find loaded.
+    without: guarantees switched off, to show that an attack works where nothing stops it; only "system_calls" can be.
     Raises SandboxError, with the step that failed, when isolation cannot be set up; never falls back to less.
     """
     limits = limits or Limits()
     changes = changes or {}
     check_changes(changes)
-    _check_lower(lower)
-    _check_mounts(mounts, covered)
-    return NamespaceSandbox(lower, mounts, covered, changes, limits, {**BASE_ENVIRONMENT, **(env or {})}, preload)
+    owner = owner_for_lower()
+    check_lower(lower, os.geteuid() if owner is None else owner)
+    check_places(mounts, covered)
+    if set(without) - {"system_calls"}:
+        raise UsageError(f"cannot switch off {', '.join(without)}", hint="only system_calls can be left out")
+    environment = {**BASE_ENVIRONMENT, **(env or {})}
+    return NamespaceSandbox(lower, mounts, covered, changes, limits, environment, preload, without)
 
 
 class NamespaceSandbox:
@@ -83,6 +86,7 @@ class NamespaceSandbox:
         limits: Limits,
         env: dict[str, str],
         preload: Preload | None,
+        without: Sequence[str],
     ):
         self.limits, self.env, self.preload = limits, env, preload
         self.skipped: list[str] = []
@@ -94,7 +98,7 @@ class NamespaceSandbox:
         self._launcher = connection.launcher()
         self._groups = cgroups.create(limits.memory, limits.processes + 1)
         try:
-            self._start(lower, mounts, covered)
+            self._start(lower, mounts, covered, without)
             if changes:
                 self.write(changes)
         except BaseException as error:
@@ -108,8 +112,10 @@ class NamespaceSandbox:
             process_group=self._groups.pids is not None,
             release=os.uname().release,
         )
+        self.guarantees |= dict.fromkeys(without, "absent")
+        self.reasons |= dict.fromkeys(without, "it was switched off when the sandbox was opened")
 
-    def _start(self, lower: Path, mounts: Sequence[Mount], covered: Sequence[str]) -> None:
+    def _start(self, lower: Path, mounts: Sequence[Mount], covered: Sequence[str], without: Sequence[str]) -> None:
         limits = self.limits
         names, groups = self._groups.entrances()
         shown = sorted(((os.path.abspath(mount.source), mount.target) for mount in mounts), key=_target)
@@ -117,6 +123,7 @@ class NamespaceSandbox:
             "lower": os.path.abspath(lower),
             "mounts": shown,
             "covered": list(covered),
+            "without": list(without),
             "groups": len(groups),
             "group_names": names,
             "disk": limits.disk,
@@ -169,10 +176,7 @@ class NamespaceSandbox:
         """
         seconds = self.limits.seconds if seconds is None else seconds
         environment = {**self.env, **(env or {})}
-        if not argv or any("\0" in word for word in (*argv, *environment, *environment.values(), cwd)):
-            raise UsageError("a command needs at least one word, and none of its words may hold NUL")
-        if not 0 < seconds <= _LONGEST_SECONDS:
-            raise UsageError(f"a command cannot run for {seconds} seconds", hint=f"give 0 to {_LONGEST_SECONDS:.0f}")
+        check_command(argv, environment, cwd, seconds)
         request = {
             "argv": list(argv),
             "env": environment,
@@ -198,13 +202,13 @@ class NamespaceSandbox:
         descriptors = () if server is None else (server.control,)
         kind, facts, streams = self._ask("run", request, request["seconds"] + GRACE_SECONDS, descriptors)
         if kind == "died":
-            facts = {"status": facts, "reason": None, "seconds": time.monotonic() - start}
+            facts = {"failure": "keep its init alive", "seconds": time.monotonic() - start}
         elif server is not None and (facts["failure"] or not facts["started"]):
             warm_servers.give_up(server, facts["failure"] or "a command it was to start never arrived")
             return None
-        after = self._groups.killed_for_memory(), self._groups.refused_forks()
-        limits = {"starved": after[0] > before[0], "crowded": after[1] > before[1]}
-        return _judge(facts, streams, warm=server is not None, **limits)
+        starved = self._groups.killed_for_memory() > before[0]
+        crowded = self._groups.refused_forks() > before[1]
+        return replace(_judged(facts, streams, starved, crowded), warm=server is not None)
 
     def changes(self) -> Changes:
         """Every file and link in which the workspace differs from the lower tree. Sets `skipped`."""
@@ -214,7 +218,7 @@ class NamespaceSandbox:
     def write(self, changes: Changes) -> None:
         """Write into the workspace from outside. Raises SandboxError for a path that leads through a link."""
         check_changes(changes)
-        self._ask("write", _packed(changes))
+        self._ask("write", packed(changes))
 
     def close(self) -> None:
         """End the sandbox. When this returns nothing of it lives. (A forked copy of the host ends nothing.)"""
@@ -276,68 +280,19 @@ def _target(mount: tuple[str, str]) -> str:
     return mount[1]  # in this order a mount comes before what is mounted inside it
 
 
-def _check_lower(lower: Path) -> None:
-    if not os.path.isdir(lower):
-        raise SandboxError(f"the lower tree {lower} is not a directory")
-    wanted = os.geteuid() if owner_for_lower() is None else SANDBOX_ID
-    owner = os.stat(lower).st_uid
-    if owner != wanted:
-        raise SandboxError(
-            f"the lower tree {lower} belongs to uid {owner}, so commands could not change its files",
-            hint=f"give it to uid {wanted} first: chown -R {wanted}:{wanted} {lower}",
-        )
-
-
-def _check_mounts(mounts: Sequence[Mount], covered: Sequence[str]) -> None:
-    for mount in mounts:
-        if not os.path.exists(mount.source):
-            raise SandboxError(f"cannot mount {mount.source}: it does not exist")
-        if any(mount.target == path or mount.target.startswith(f"{path}/") for path in _RESERVED):
-            raise SandboxError(f"cannot mount {mount.source} at {mount.target}", hint="choose a path such as /env")
-    for path in (*covered, *(mount.target for mount in mounts)):
-        if not path.startswith("/") or path == "/" or os.path.normpath(path) != path or "\0" in path:
-            raise SandboxError(f"{path!r} is not a normal absolute path inside the sandbox")
-
-
-def _packed(changes: Changes) -> list[tuple[str, str, bytes, bool]]:
-    return [(path, change.kind, bytes(change.content), change.executable) for path, change in changes.items()]
-
-
-def _judge(facts: dict[str, Any], streams: tuple, *, warm: bool, starved: bool, crowded: bool) -> ProcessResult:
-    status = facts["status"]
-    signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    code = None if signalled is not None else os.WEXITSTATUS(status)
-    stdout, stderr, report = streams
-    verdict: Verdict
-    if facts.get("failure"):
-        verdict, stderr = "sandbox", _with_note(stderr, facts["failure"])
-    elif facts["reason"] is not None:
-        verdict = facts["reason"]
-    elif starved:
-        verdict = "memory"
-    elif "strays" not in facts:
-        verdict = "sandbox"
-    elif crowded or facts["crowded"]:
-        verdict = "processes"
-    elif facts["full"]:
-        verdict = "disk"
-    else:
-        verdict = "ok" if code == 0 else "failure"
-    return ProcessResult(
-        exit_code=code,
+def _judged(facts: dict[str, Any], streams: tuple, starved: bool, crowded: bool) -> ProcessResult:
+    status = facts.get("status")
+    signalled = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+    known = Facts(
+        code=os.WEXITSTATUS(status) if status is not None and signalled is None else None,
         signal=signalled,
-        stdout=Output(*stdout),
-        stderr=Output(*stderr),
-        verdict=verdict,
+        reason=facts.get("reason"),
+        failure=facts["failure"],
+        starved=starved,
+        crowded=crowded or facts.get("crowded", False),
+        full=facts.get("full", False),
         strays=facts.get("strays", 0),
         seconds=facts["seconds"],
         cpu_seconds=facts.get("cpu_seconds", 0.0),
-        report=report,
-        warm=warm,
     )
-
-
-def _with_note(stream: tuple[bytes, bytes, int], note: str) -> tuple[bytes, bytes, int]:
-    head, tail, size = stream
-    text = f"the sandbox could not {note}\n".encode()
-    return head, tail + text, size + len(text)
+    return judge(known, *streams)

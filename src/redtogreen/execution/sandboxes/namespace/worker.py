@@ -100,6 +100,8 @@ class Worker:
         if pid == 0:
             try:
                 init.run_init(inside, self.plan, groups)
+            except Exception as error:
+                os.write(2, f"init: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
             finally:
                 os._exit(0)
         self.init_pid = pid
