@@ -7,7 +7,8 @@ from redtogreen.protocols import AgentSettings
 from redtogreen.trajectories.agents.repair.agent import Repair
 
 OPTIONS = {"shuffle_places": ("no", "yes")}
-"""`shuffle_places=yes` is the control: everything equal, but the ranking of places is dealt out at random."""
+"""`shuffle_places=yes` is the control: everything equal, but the ranking of places is dealt out at random, and
+what crashes tell about places is left out."""
 
 
 def build(settings: AgentSettings) -> Repair:

@@ -110,9 +110,10 @@ class Repair:
         if read:
             look.read_suspicious(self.bench, list(suspicious), read)
             suspicious = self._places(words)
+        hints: Hints = hints_of(self.failures, self.source)
         if self.settings.options.get("shuffle_places") == "yes":
             suspicious = shuffled(suspicious, self.settings.seed)
-        hints: Hints = hints_of(self.failures, self.source)
+            hints.crashes.clear()  # where something was raised is knowledge of places, too
         self.ranking.build(self.bench.reading, self.spectrum, suspicious, hints, FUNCTIONS)
 
     def _places(self, words: set[str]) -> list[Place]:
