@@ -3,7 +3,7 @@
     python -m benchmarks.real_input [--candidates 40] [--attempts 3] [--seed 0] [--work DIR] [--projects toolz==1.2.0]
 
 Downloads each sdist with pip, then runs the commands a user would type, reads their `--json` and the stored
-trajectories, and prints the tables. The control is the same agent with its ranking of places shuffled. The
+trajectories, and prints the tables. The control is the same agent with its ranking of places shuffled, one attempt per task. The
 hand-written bugs of `benchmarks/handwritten_bugs` are tasks of the same projects, made by source `folder`.
 """
 
@@ -59,7 +59,8 @@ class Measurement:
                 runs[project, "handwritten"] = self.collect(project, handwritten, "handwritten", [])
         for project in sdists:
             shuffled = ["--option", "shuffle_places=yes"]
-            runs[project, "control"] = self.collect(project, f"{project}.admitted.jsonl", "control", shuffled)
+            admitted = f"{project}.admitted.jsonl"
+            runs[project, "control"] = self.collect(project, admitted, "control", shuffled, attempts=1)
         self.print_admissions(admissions)
         self.print_outcomes(runs)
         self.print_operators(runs)
@@ -98,10 +99,10 @@ class Measurement:
         report = self.redtogreen((project, "admit"), "tasks", "admit", str(candidates), "--out", str(admitted))
         return {**report, "made": made["written"]}
 
-    def collect(self, project: str, tasks: str, kind: str, extra: list[str]) -> Path:
+    def collect(self, project: str, tasks: str, kind: str, extra: list[str], attempts: int | None = None) -> Path:
         out = self.work / f"{project}.{kind}"
-        attempts, seed = str(self.options.attempts), str(self.options.seed)
-        how = ["--agent", "repair", "--attempts", attempts, "--seed", seed, *extra, "--out", str(out)]
+        count, seed = str(attempts or self.options.attempts), str(self.options.seed)
+        how = ["--agent", "repair", "--attempts", count, "--seed", seed, *extra, "--out", str(out)]
         self.redtogreen((project, kind), "collect", str(self.work / tasks), *how)
         return out
 

@@ -58,8 +58,9 @@ def _compare(sdist: Path, folder: Path) -> int:
     lines = _lines(cold_lines)
     shaky = {place for place, _ in lines.items() ^ _lines(again).items()}
     apart = sorted(one for one in lines.items() ^ _lines(warm_lines).items() if one[0] not in shaky)
+    name = f"{project.name} {project.version or ''}"
     print(
-        f"{project.name + ' ' + (project.version or ''):22} {len(tests):6} {len(unstable) + len(shaky):8} {len(wrong):9}"
+        f"{name:22} {len(tests):6} {len(unstable) + len(shaky):8} {len(wrong):9}"
         f" {len(lines):6} {len({place for place, _ in apart}):9}"
         f"  {first.process.cpu_seconds:.2f} -> {warm.process.cpu_seconds:.2f}",
         flush=True,
