@@ -3,8 +3,8 @@
     python -m benchmarks.real_input [--candidates 40] [--attempts 3] [--seed 0] [--work DIR] [--projects toolz==1.2.0]
 
 Downloads each sdist with pip, then runs the commands a user would type, reads their `--json` and the stored
-trajectories, and prints the tables. The control is the same agent with its ranking of places shuffled, one attempt per task. The
-hand-written bugs of `benchmarks/handwritten_bugs` are tasks of the same projects, made by source `folder`.
+trajectories, and prints the tables. The control is the same agent with its ranking of places shuffled, one attempt per
+task. The hand-written bugs of `benchmarks/handwritten_bugs` are tasks of the same projects, made by source `folder`.
 """
 
 from __future__ import annotations
