@@ -64,14 +64,21 @@ def scratch() -> Iterator[Path]:
     base = home() / "scratch"
     with disk_errors(base):
         base.mkdir(parents=True, exist_ok=True)
-        for stale in base.iterdir():
-            if not _lives(stale.name):
-                shutil.rmtree(stale, ignore_errors=True)  # another process may be removing it too
+        remove_stale_scratch()
         folder = Path(tempfile.mkdtemp(dir=base, prefix=f"{os.getpid()}-{_started(os.getpid())}-"))
     try:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+def remove_stale_scratch() -> int:
+    """Remove the temporary folders of processes that were killed; how many there were."""
+    base = home() / "scratch"
+    stale = [folder for folder in base.iterdir() if not _lives(folder.name)] if base.is_dir() else []
+    for folder in stale:
+        shutil.rmtree(folder, ignore_errors=True)  # another process may be removing it too
+    return len(stale)
 
 
 def _lives(name: str) -> bool:

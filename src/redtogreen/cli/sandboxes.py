@@ -43,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("exec", context_settings=WORDS_OF_ITS_OWN)(execute)
     app.command("shell")(shell)
     app.command("doctor")(doctor)
+    app.command("gc")(collect_garbage)
 
 
 def execute(
@@ -120,6 +121,14 @@ def shell(
         say(f"note: {len(changed)} changed files are gone: {', '.join(changed[:5])}{' ...' if changed[5:] else ''}")
     if code:
         raise typer.Exit(code)
+
+
+def collect_garbage(as_json: Json = False) -> None:
+    """Remove what killed processes left on this machine: temporary folders, control groups, containers."""
+    from redtogreen.execution.leftovers import remove_leftovers
+
+    removed = remove_leftovers()
+    emit({"removed": removed}, as_json, lambda: "\n".join(f"{kind}: {count}" for kind, count in removed.items()))
 
 
 def doctor(

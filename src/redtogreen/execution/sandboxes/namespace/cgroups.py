@@ -100,6 +100,7 @@ class Groups:
 def create(memory: int, processes: int) -> Groups:
     """Groups with these limits (bytes; processes and threads), as far as this process may create them."""
     host = _host(os.getpid())
+    _sweep_once(os.getpid())
     name = f"{host.owner}-{next(_counter)}"
     made: dict[str, Group | None] = {"memory": None, "pids": None}
     for controller, limit in (("memory", memory), ("pids", processes)):
@@ -120,7 +121,7 @@ class _Host:
 
 @cache
 def _host(pid: int) -> _Host:
-    """Found out once per process, which also removes what dead ones left."""
+    """Found out once per process."""
     own = parents()
     found: dict[str, tuple[int, Path]] = {}
     unified = own.get("")
@@ -129,8 +130,6 @@ def _host(pid: int) -> _Host:
             found[controller] = (1, own[controller])
         elif unified is not None and (parent := _delegating(unified, controller)) is not None:
             found[controller] = (2, parent)
-    for _, parent in found.values():
-        _sweep(parent)
     return _Host(_owner(pid), found)
 
 
@@ -187,10 +186,20 @@ def _start_time(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
 
 
-def _sweep(parent: Path) -> None:
-    """Remove groups of owners in our pid namespace that no longer live. One that is busy stays."""
+@cache
+def _sweep_once(pid: int) -> int:
+    return sweep()
+
+
+def sweep() -> int:
+    """Remove the groups of owners in our pid namespace that no longer live; how many. One that is busy stays."""
+    return sum(_sweep(parent) for parent in {parent for _, parent in _host(os.getpid()).parents.values()})
+
+
+def _sweep(parent: Path) -> int:
     here = f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-"
-    for entry in os.scandir(parent):
+    removed = 0
+    for entry in list(os.scandir(parent)):
         if not entry.name.startswith(here):
             continue
         pid = entry.name.split("-")[2]
@@ -200,3 +209,5 @@ def _sweep(parent: Path) -> None:
         except (FileNotFoundError, ProcessLookupError):
             pass
         Group(Path(entry.path), 0).remove(pauses=(0,))
+        removed += not os.path.exists(entry.path)
+    return removed
