@@ -1,6 +1,6 @@
 """Control groups for memory and number of processes, version 1 or 2, where this process may create them.
 
-A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that the next sandbox can
+A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that the next process can
 remove the empty groups of an owner that was killed.
 """
 
@@ -21,9 +21,10 @@ _FILES = {
     ("pids", 2): ("pids.max",),
 }
 _counter = itertools.count()
+_busy: set[Group] = set()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Group:
     """One directory of one hierarchy."""
 
@@ -45,7 +46,8 @@ class Group:
             except FileNotFoundError:
                 return
             except OSError:
-                continue  # still busy: the next sandbox sweeps it
+                continue
+        _busy.add(self)  # tried again when the next sandbox is opened
 
     def event(self, file: str, key: str) -> int:
         """A counter such as `oom_kill`; 0 where the kernel does not report it."""
@@ -101,6 +103,10 @@ def create(memory: int, processes: int) -> Groups:
     """Groups with these limits (bytes; processes and threads), as far as this process may create them."""
     host = _host(os.getpid())
     _sweep_once(os.getpid())
+    busy = list(_busy)
+    _busy.clear()
+    for group in busy:
+        group.remove(pauses=(0,))
     name = f"{host.owner}-{next(_counter)}"
     made: dict[str, Group | None] = {"memory": None, "pids": None}
     for controller, limit in (("memory", memory), ("pids", processes)):
