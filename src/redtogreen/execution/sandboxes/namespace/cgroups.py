@@ -1,6 +1,6 @@
 """Control groups for memory and number of processes, version 1 or 2, where this process may create them.
 
-A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that the next process can
+A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that later sandboxes can
 remove the empty groups of an owner that was killed.
 """
 
@@ -22,6 +22,8 @@ _FILES = {
 }
 _counter = itertools.count()
 _busy: set[Group] = set()
+_SWEEP_SECONDS = 2.0
+_swept = -_SWEEP_SECONDS - 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Groups:
 def create(memory: int, processes: int) -> Groups:
     """Groups with these limits (bytes; processes and threads), as far as this process may create them."""
     host = _host(os.getpid())
-    _sweep_once(os.getpid())
+    _sweep_now_and_then()
     busy = list(_busy)
     _busy.clear()
     for group in busy:
@@ -192,9 +194,12 @@ def _start_time(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
 
 
-@cache
-def _sweep_once(pid: int) -> int:
-    return sweep()
+def _sweep_now_and_then() -> None:
+    """Looking through thousands of groups for each sandbox would make all of them slow."""
+    global _swept
+    if time.monotonic() - _swept > _SWEEP_SECONDS:
+        _swept = time.monotonic()
+        sweep()
 
 
 def sweep() -> int:
