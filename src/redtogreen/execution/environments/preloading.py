@@ -47,7 +47,8 @@ def _trace(environment: str, roots: Sequence[str], open_cold: Callable[[], Sandb
     with open_cold() as sandbox:
         loaded = trace_loading(sandbox)
     kept = _Kept(loaded.modules, [(*key, code) for key, code in loaded.codes.items()])
-    write_atomic(_file(environment), zstandard.compress(msgspec.msgpack.encode(kept)))
+    if loaded.whole:  # a broken start state shows too little to be kept for others
+        write_atomic(_file(environment), zstandard.compress(msgspec.msgpack.encode(kept)))
     return _preload(kept, roots)
 
 

@@ -44,6 +44,8 @@ class Loaded:
     """Besides the project's own files, in order."""
     codes: dict[tuple[str, str, str], bytes]
     """(path, SHA-256 of the source, variant) of the project's files -> marshalled code; see inside/pytest_codes.py."""
+    whole: bool
+    """Every test file could be collected."""
 
 
 def run_tests(
@@ -83,7 +85,7 @@ def collect_tests(sandbox: Sandbox, *, seconds: float = 120) -> Collection:
 def trace_loading(sandbox: Sandbox, *, seconds: float = 120) -> Loaded:
     """Collect the tests once to see what that loads. Raises as `run_tests`."""
     report, _ = _drive(sandbox, seconds, 0, collect=True, trace=True)
-    return Loaded(report.modules, report.codes)
+    return Loaded(report.modules, report.codes, report.complete and not report.errors)
 
 
 def _drive(
