@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..contract import Limits, Verdict
 
-SECRET = "secret-of-the-host-4711"
+BAIT = "bait-of-the-host"
 HOST_FOLDER = "/opt/host"
 """Where a control that may see the host's folder finds it."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..namespace import owner_for_lower
-from .attack import SECRET
+from .attack import BAIT
 
 _VARIABLE = "REDTOGREEN_SELF_TEST_SECRET"
 _LINE = "a line of the lower tree\n"
@@ -43,12 +43,12 @@ class Bait:
             raise
         self._descriptor = os.open(self.secret, os.O_RDONLY)
         os.set_inheritable(self._descriptor, True)
-        os.environ[_VARIABLE] = SECRET
+        os.environ[_VARIABLE] = BAIT
 
     def _fill(self) -> None:
         for folder in (self.lower, self.shown):
             folder.mkdir(mode=0o755)
-        self.secret.write_text(SECRET)
+        self.secret.write_text(BAIT)
         file = self.lower / "file.txt"
         file.write_text(_LINE)
         owner = owner_for_lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import HOST_FOLDER, SECRET, Attack, Control, Setting
+from .attack import BAIT, HOST_FOLDER, Attack, Control, Setting
 
 _FILES = f"""
 os.symlink(given["target"], "/work/link")
@@ -18,16 +18,16 @@ tell(bool(read), "read " + ", ".join(read) if read else f"none of {{len(places)}
 """
 
 _ENVIRONMENT = f"""
-found = [f"the variable {{name}}" for name, value in os.environ.items() if {SECRET!r} in value]
+found = [f"the variable {{name}}" for name, value in os.environ.items() if {BAIT!r} in value]
 for process in filter(str.isdigit, os.listdir("/proc")):
     try:
-        if {SECRET!r} in open(f"/proc/{{process}}/environ", errors="replace").read() and int(process) != os.getpid():
+        if {BAIT!r} in open(f"/proc/{{process}}/environ", errors="replace").read() and int(process) != os.getpid():
             found.append(f"/proc/{{process}}/environ")
     except OSError:
         pass
 for number in range(3, 256):
     try:
-        if {SECRET!r}.encode() in os.pread(number, 1000, 0):
+        if {BAIT!r}.encode() in os.pread(number, 1000, 0):
             found.append(f"descriptor {{number}}")
     except OSError:
         pass
@@ -131,7 +131,7 @@ ATTACKS = (
         "looks for a secret of the host in variables, in every /proc/PID/environ, in open descriptors",
         "not found",
         _ENVIRONMENT,
-        Control("the variable is handed in", Setting(env={"HANDED_IN": SECRET})),
+        Control("the variable is handed in", Setting(env={"HANDED_IN": BAIT})),
     ),
     Attack(
         "system files",

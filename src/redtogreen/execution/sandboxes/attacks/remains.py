@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import HOST_FOLDER, SECRET, Attack, Control, Setting, in_one_command
+from .attack import BAIT, HOST_FOLDER, Attack, Control, Setting, in_one_command
 
 _DAEMONS = """
 for _ in range(3):
@@ -107,7 +107,7 @@ try:
     waited = False
 except TimeoutError:
     waited = True
-tell({SECRET!r} in read and waited, "a plain open followed the link and waited for the pipe")
+tell({BAIT!r} in read and waited, "a plain open followed the link and waited for the pipe")
 """
 
 _GIT = """

@@ -15,7 +15,7 @@ from typing import Any
 from redtogreen.errors import SandboxError
 
 from ..contract import Mount, ProcessResult, Sandbox
-from .attack import HOST_FOLDER, PRELUDE, SECRET, Attack, Setting
+from .attack import BAIT, HOST_FOLDER, PRELUDE, Attack, Setting
 from .bait import KINDS, Bait, payloads_alive
 
 Opener = Callable[..., Sandbox]
@@ -112,7 +112,7 @@ def _run(box: Sandbox, attack: Attack, payload: str, given: Mapping[str, Any], c
             outcome = Outcome(look.worked if not outcome.worked else True, f"{outcome.seen}; {look.seen}")
         if attack.collects:
             changes = box.changes()
-            if any(SECRET.encode() in change.content for change in changes.values()):
+            if any(BAIT.encode() in change.content for change in changes.values()):
                 outcome = Outcome(True, f"a file of the host was collected; {outcome.seen}")
             links = sum(change.kind == "link" for change in changes.values())
             left_out = sorted(entry.rpartition(" [")[0] for entry in box.skipped)
