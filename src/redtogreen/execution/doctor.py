@@ -17,6 +17,9 @@ from redtogreen.execution.sandboxes.guarantees import MEANINGS, REMEDIES, TIERS,
 OnEvent = Callable[[dict[str, Any]], None]
 _BROKEN = "do not run foreign code with this backend here, and report what was seen"
 _WEAKER = "use another backend, or another machine"
+_LAST_RESORT = (
+    f"use less, knowingly: --backend {backends.WITHOUT_NAMESPACES} (see: redtogreen doctor --backend landlock)"
+)
 
 
 @dataclass(frozen=True)
@@ -82,21 +85,25 @@ def diagnose(backend: str | None = None, *, controls: bool = False, on_event: On
     name = backend or backends.BACKENDS[0]
     opener = backends.opener(name)
     with Bait():  # what a backend starts only once, it starts where the bait can be found
-        started = {other: backends.why_not(other) for other in backends.known()}
+        started = {other: backends.why_not(other) for other in [*backends.known(), backends.WITHOUT_NAMESPACES]}
     machine = {"kernel": os.uname().release, "user": "root" if os.geteuid() == 0 else f"uid {os.geteuid()}"}
     if started[name] is not None:
         reason, _, remedy = str(started[name]).partition("\n\nhint: ")
-        nothing = Level("absent", reason, remedy or _WEAKER)
+        weaker = _WEAKER if started[backends.WITHOUT_NAMESPACES] is not None else _LAST_RESORT
+        nothing = Level("absent", reason, remedy or weaker)
         machine["cgroups"] = "untested"
         return Diagnosis(name, "none", dict.fromkeys(MEANINGS, nothing), backends=started, machine=machine)
     claimed, reasons = _claims(opener)
     machine["cgroups"] = _control_groups(claimed)
     before = leftovers()
     rows = []
-    for number, attack in enumerate(ATTACKS, 1):
-        if on_event is not None:
-            on_event({"event": "attack", "number": number, "of": len(ATTACKS), "name": attack.name})
-        rows.append(_try(attack, opener, controls))
+    if name == backends.WITHOUT_NAMESPACES:
+        rows = _modest_trials(opener)
+    else:
+        for number, attack in enumerate(ATTACKS, 1):
+            if on_event is not None:
+                on_event({"event": "attack", "number": number, "of": len(ATTACKS), "name": attack.name})
+            rows.append(_try(attack, opener, controls))
     left = {kind: count - before[kind] for kind, count in leftovers().items()}
     levels = {guarantee: _level(guarantee, claimed, reasons, rows) for guarantee in MEANINGS}
     tier = tier_of({guarantee: level.level for guarantee, level in levels.items()})
@@ -123,6 +130,31 @@ def _try(attack: Attack, opener: Callable[..., Any], controls: bool) -> Tried:
         control_how=attack.control.how,
         control_seen=control.seen,
     )
+
+
+_MODEST = {
+    "read a file of the host": ("host_files", 'cat "$TARGET"'),
+    "write into the lower tree": ("system_read_only", 'echo x >> "$LOWER/file.txt"'),
+    "signal a process of the host": ("process_isolation", 'kill -0 "$VICTIM"'),
+    "read the variables of a process of the host": ("host_environment", 'cat "/proc/$VICTIM/environ"'),
+    "make a user namespace": ("system_calls", "unshare -U true"),
+}
+"""Harmless even where nothing stops them, unlike the attacks, whose payloads refuse to run in the host's namespaces."""
+
+
+def _modest_trials(opener: Callable[..., Any]) -> list[Tried]:
+    rows = []
+    with Bait() as bait, opener(bait.lower) as box:
+        facts = bait.facts()
+        given = {"TARGET": facts["target"], "VICTIM": str(facts["victim"]), "LOWER": str(bait.lower)}
+        for name, (guarantee, command) in _MODEST.items():
+            result = box.run(["sh", "-c", command], env=given, seconds=10)
+            stopped = result.verdict == "failure"
+            seen = "refused" if stopped else f"verdict {result.verdict}"
+            rows.append(
+                Tried(name, guarantee, command, "refused", stopped, seen, "not run", "none", "harmless by itself")
+            )
+    return rows
 
 
 def _attempt(attack: Attack, opener: Callable[..., Any], *, control: bool) -> Outcome:
@@ -168,7 +200,15 @@ def order(diagnosis: Diagnosis) -> dict[str, str]:
         if tier == diagnosis.tier:
             said[tier] = f"in use: {meaning}"
         elif not any(text.startswith("in use") for text in said.values()) and tier.startswith("namespaces"):
-            said[tier] = f"not here: {diagnosis.guarantees['memory'].reason}"  # what sets the tiers apart
+            said[tier] = f"not here: {_why_not_better(diagnosis)}"
         else:
             said[tier] = meaning
     return said
+
+
+def _why_not_better(diagnosis: Diagnosis) -> str | None:
+    """What sets the tier in use apart from those above it."""
+    if diagnosis.tier == backends.WITHOUT_NAMESPACES:
+        refused = diagnosis.backends[backends.BACKENDS[0]]
+        return "another backend was asked for" if refused is None else refused.partition("\n\n")[0]
+    return diagnosis.guarantees["memory"].reason

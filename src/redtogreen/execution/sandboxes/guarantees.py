@@ -33,16 +33,19 @@ REMEDIES = {
 TIERS = {
     "namespaces+cgroup": "user namespaces, with control groups for memory and processes",
     "namespaces+watchdog": "user namespaces; memory is sampled every 50 ms instead of limited by the kernel",
-    "landlock": "Landlock, a system call filter and resource limits on a copied workspace: not built yet, never used",
+    "landlock": "no namespaces: Landlock, a system call filter, limits and as root a user of its own, on a copied "
+    "workspace without /work; only with --backend landlock",
     "none": "nothing holds here, so nothing is run",
 }
 """In the order of preference; the first that this machine can do is used, and never a lower one unasked."""
 
 
 def tier_of(guarantees: Mapping[str, str]) -> str:
-    """The tier of a sandbox that is up, or of none when no guarantee holds."""
+    """The tier of a sandbox that is up, or none when no guarantee holds."""
     if not any(level != "absent" for level in guarantees.values()):
         return "none"
+    if guarantees.get("host_files") == "best effort":  # a root of its own, which hides them, takes a namespace
+        return "landlock"
     return "namespaces+cgroup" if guarantees.get("memory") == "enforced" else "namespaces+watchdog"
 
 
