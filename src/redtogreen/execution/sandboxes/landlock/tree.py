@@ -24,12 +24,15 @@ class Tree:
         self.user = user
 
     def usage(self) -> tuple[int, int]:
-        """Bytes of memory and number of threads of all members; memory they share counts once."""
+        """Bytes of memory and number of threads of all the caller started; memory they share counts once."""
         private = shared = threads = 0
-        for facts in self._members():
+        members = _children(os.getpid())
+        for pid in members:
+            members += _children(pid)
+            facts = _status(pid)
             private += _kilobytes(facts, b"RssAnon")
             shared = max(shared, _kilobytes(facts, b"RssShmem"))
-            threads += int(facts[b"Threads"])
+            threads += int(facts.get(b"Threads", b"0"))
         return private + shared, threads
 
     def kill(self) -> None:
@@ -37,7 +40,7 @@ class Tree:
         if self.user is not None:
             self._kill_user()
             return
-        for child in _children():  # theirs become ours, so the next round finds them
+        for child in _children(os.getpid()):  # theirs become ours, so the next round finds them
             try:  # noqa: SIM105 - contextlib would cost the worker 5 ms
                 resource.prlimit(child, resource.RLIMIT_NPROC, (0, 0))
             except (ProcessLookupError, PermissionError):
@@ -67,25 +70,6 @@ class Tree:
                 os._exit(0)
         os.waitpid(helper, 0)
 
-    def _members(self) -> list[dict[bytes, bytes]]:
-        """/proc/<pid>/status of each."""
-        processes: dict[int, dict[bytes, bytes]] = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/status", "rb") as file:
-                    lines = file.read().splitlines()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            facts = dict(line.split(b":", 1) for line in lines if b":" in line)
-            if facts[b"State"].split()[0] not in (b"Z", b"X"):
-                processes[int(name)] = facts
-        if self.user is not None:
-            return [facts for facts in processes.values() if int(facts[b"Uid"].split()[0]) == self.user]
-        found = [os.getpid()]
-        for pid in found:
-            found += [other for other, facts in processes.items() if int(facts[b"PPid"]) == pid]
-        return [processes[pid] for pid in found[1:]]
-
 
 def threads_of_this_user() -> int:
     """Threads that the kernel counts against this user's limit already."""
@@ -111,10 +95,27 @@ def reap_all() -> bool:
     return True
 
 
-def _children() -> list[int]:
-    own = os.getpid()
-    with open(f"/proc/{own}/task/{own}/children", "rb") as file:
-        return [int(word) for word in file.read().split()]
+def _children(pid: int) -> list[int]:
+    """Children of a process, by whichever of its threads; none when it has ended."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += [int(word) for word in file.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    return found
+
+
+def _status(pid: int) -> dict[bytes, bytes]:
+    """/proc/<pid>/status; nothing when the process is dead."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            lines = file.read().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    facts = dict(line.split(b":", 1) for line in lines if b":" in line)
+    return {} if facts[b"State"].split()[0] in (b"Z", b"X") else facts
 
 
 def _kilobytes(facts: dict[bytes, bytes], name: bytes) -> int:
