@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redtogreen.execution.sandboxes import Limits
+from redtogreen.execution.testruns import run_tests
 
 FIRST = "def test_1(): pass\n"
 
@@ -135,3 +136,12 @@ def test_ids_and_messages_that_are_not_utf8_are_cleaned(run):
     result = run({"test_a.py": suite})
     assert result.complete
     assert len(result.tests) == 1
+
+
+def test_a_workspace_that_closes_itself_is_no_failure_of_the_machine(opened):
+    """Else an agent could have a bad attempt masked as an error of the environment."""
+    with opened({"test_a.py": FIRST}) as sandbox:
+        for _ in range(3):
+            sandbox.run(["/bin/chmod", "000", "/work"])
+            closed = run_tests(sandbox)
+            assert not closed.tests and not closed.complete and closed.process.verdict == "failure"

@@ -140,3 +140,34 @@ def test_an_audit_does_not_disturb_a_workspace_that_tests_change(opened, twice, 
     with opened(PROJECT, counting) as sandbox:
         assert run_tests(sandbox).process.warm
         assert sandbox.changes()["count"] == FileChange("file", b"x")
+
+
+def test_a_workspace_gets_no_kept_code_of_what_it_does_not_show(opened, twice, tmp_path):
+    """What the environment's first project held may be the solution, or a test that is held out."""
+    twice()
+    looking = {
+        "test_half.py": "from importlib.machinery import SourceFileLoader\n\ndef test_look():\n"
+        "    cells = SourceFileLoader.source_to_code.__closure__ or ()\n"
+        "    looks = [c.cell_contents for c in cells if getattr(c.cell_contents, '__name__', '') == '<lambda>']\n"
+        "    known = [x.cell_contents for look in looks for x in look.__closure__ or ()]\n"
+        "    paths = sorted({path for one in known for path, _, _ in one})\n"
+        "    assert '/work/test_half.py' not in paths and '/work/src/sample/__init__.py' not in paths, paths\n"
+        "    assert '/work/conftest.py' in paths, paths\n"
+    }
+    start = {**PROJECT, **looking, "src/sample/__init__.py": "def half(x):\n    return x\n"}
+    for _ in range(3):
+        with opened(start) as sandbox:
+            run = run_tests(sandbox)
+        if run.process.warm:
+            break
+    assert run.process.warm
+    assert run.status("test_half.py::test_look") == "passed", run.tests
+
+
+def test_kept_code_is_used(opened, twice):
+    twice()
+    code = "from importlib.machinery import SourceFileLoader\n\ndef test_installed():\n"
+    code += "    assert SourceFileLoader.source_to_code.__module__ == 'pytest_codes'\n"
+    with opened(PROJECT, {"test_half.py": code}) as sandbox:
+        run = run_tests(sandbox)
+        assert run.process.warm and run.status("test_half.py::test_installed") == "passed"

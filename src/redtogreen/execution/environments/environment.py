@@ -91,5 +91,5 @@ def open_workspace(
         "covered": environment.covered,
         "env": {**VARIABLES, **(env or {})},
     }
-    preload = preload_of(environment.hash, environment.roots, lambda: open_sandbox(lower, **common))
+    preload = preload_of(environment.hash, environment.roots, lower, lambda: open_sandbox(lower, **common))
     return open_sandbox(lower, changes=changes, limits=limits or Limits(), preload=preload, **common)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+_AT_START = ("sitecustomize", "usercustomize")
+"""Modules that an interpreter looks for when it starts, which a warm one has done elsewhere."""
+
 
 def loaded(root: str) -> list[str]:
     """Names in the order of loading, without the project's files below `root`, ours, and what pytest itself must load
@@ -30,4 +33,4 @@ def shadowed(names: set[str], root: str) -> list[str]:
                 offered |= {entry.partition(".")[0] for entry in os.listdir(folder)}
             except OSError:
                 continue
-    return sorted({name.partition(".")[0] for name in names} & offered)
+    return sorted({*(name.partition(".")[0] for name in names), *_AT_START} & offered)

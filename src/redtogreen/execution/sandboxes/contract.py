@@ -74,7 +74,8 @@ class Preload:
     roots: tuple[str, ...] = ()
     """Folders of the workspace that the interpreter puts on its path when it starts, if they are there."""
     prepare: tuple[str, bytes] | None = None
-    """A module whose `install` is called with these bytes after everything is loaded."""
+    """A module, loaded like the others, whose `install` is called with these bytes as each command starts. They belong
+    to one workspace: no other gets to see them."""
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,11 @@ def trace_loading(sandbox: Sandbox, *, seconds: float = 120) -> Loaded:
     return Loaded(report.modules, report.codes, report.complete and not report.errors)
 
 
+def _starts(sandbox: Sandbox) -> bool:
+    """Whether it is the workspace that keeps the interpreter from working, which is never the machine's fault."""
+    return sandbox.run([*INTERPRETER, "-c", "pass"], cwd="/").exit_code == 0
+
+
 def _drive(
     sandbox: Sandbox,
     seconds: float,
@@ -116,7 +121,7 @@ def _drive(
     report, process = drive(None) if collect else warmly(sandbox, drive)
     if process.verdict == "sandbox":
         raise SandboxError(f"a test run could not be carried out: {process.stderr.text.strip()[-500:]}")
-    if not report.greeted and process.verdict == "failure" and process.exit_code in (126, 127):
+    if not report.greeted and process.exit_code in (126, 127) and not _starts(sandbox):
         raise SandboxError(
             "the interpreter of the environment does not start inside the sandbox: "
             + process.stderr.text.strip()[-500:],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -83,8 +85,14 @@ class Launcher:
     def fork(self, kind: str, plan: dict[str, Any], descriptors: list[int]) -> int:
         """Start a "sandbox" worker or a "server" and return a descriptor of its process. `descriptors` travel along."""
         with self._lock:
-            self._channel.send((kind, plan), tuple(descriptors))
-            _, (handle, *_) = read_answer(self._channel, "forked", self)
+            try:
+                self._channel.send((kind, plan), tuple(descriptors))
+                _, (handle, *_) = read_answer(self._channel, "forked", self)
+            except SandboxError:
+                raise
+            except BaseException:  # its answer may still come, and must not be taken for the next one's
+                self._process.kill()
+                raise
             return handle
 
     def end(self) -> None:
@@ -127,6 +135,16 @@ def process_number(process: int) -> int:
         if line.startswith("Pid:"):
             return max(0, int(line.split()[1]))
     return 0
+
+
+def await_end(process: int, seconds: float) -> None:
+    """Wait until a process has ended, killing it after so many seconds; closes its descriptor."""
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    if not poll.poll(seconds * 1000):
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        poll.poll()
+    os.close(process)
 
 
 _current: Launcher | None = None

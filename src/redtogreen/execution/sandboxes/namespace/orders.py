@@ -11,6 +11,8 @@ NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 """In the order in which they are entered: the first gives the right to enter the others."""
 CONTROL = 3
 """Descriptor of the server's end of the socket that takes orders."""
+READY, OPENED_FILES = b"ready", b"loading opened files"
+"""What a server says once, when its modules are loaded. It is foreign code that speaks: nothing else is understood."""
 FORMAT = 2
 """Of marshal, the same in every interpreter."""
 
@@ -18,8 +20,8 @@ FORMAT = 2
 def order(server: int, request: dict, plan: dict, parts: tuple[list[int], ...]) -> None:
     """Ask a server to start a command. When it cannot, nobody arrives, which init notices.
 
-    parts: descriptors of the sandbox's namespaces, of its control groups, of the command's streams, and of the two
-    pipes on which its arrival and its failure are announced.
+    parts: descriptors of the sandbox's namespaces, of its control groups, of the command's streams, of the two pipes on
+    which its arrival and its failure are announced, and of what the module `request["prepare"]` is to install, if any.
     """
     words = {
         "argv": request["argv"],
@@ -27,6 +29,7 @@ def order(server: int, request: dict, plan: dict, parts: tuple[list[int], ...]) 
         "seconds": request["seconds"],
         "process_rlimit": plan["process_rlimit"],
         "cores": plan["cores"],
+        "prepare": request["prepare"],
         "parts": [len(part) for part in parts],
     }
     paper = os.memfd_create("order", os.MFD_CLOEXEC)

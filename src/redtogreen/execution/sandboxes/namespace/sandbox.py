@@ -7,8 +7,6 @@ and init.py (process 1 inside). This side only asks, waits with a backstop, and 
 from __future__ import annotations
 
 import os
-import select
-import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -32,7 +30,8 @@ from ..guarantees import held
 from ..requests import Facts, check_command, check_lower, check_places, judge, packed
 from . import cgroups, connection, warm_servers
 from .channel import Closed, pair
-from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, open_trees, process_number, read_answer
+from .connection import GRACE_SECONDS, SANDBOX_ID, SETUP_SECONDS, await_end, open_trees, process_number, read_answer
+from .output import sealed
 
 
 def owner_for_lower() -> int | None:
@@ -187,19 +186,35 @@ class NamespaceSandbox:
         }
         with self._lock:
             self._check_usable()
-            server = None
+            result = None
             if warm is not None and warm_servers.fits(warm, argv):
-                server = warm_servers.find(warm, self._shown, environment, self._launcher)
-            result = None if server is None else self._run(request, server)
-            result = result or self._run(request, None)
+                result = self._run_warm(request, warm)
+            result = result or self._run(request, None, ())
             assert result is not None
             return result
 
-    def _run(self, request: dict[str, Any], server: warm_servers.Server | None) -> ProcessResult | None:
-        """None when a server could not start the command, which is given up for that."""
+    def _run_warm(self, request: dict[str, Any], warm: Preload) -> ProcessResult | None:
+        """None: it has to be run cold."""
+        found = warm_servers.find(warm, self._shown, request["env"], self._launcher)
+        if found is None:
+            return None
+        server, *descriptors = found
+        try:
+            if warm.prepare is not None:
+                descriptors.append(sealed(warm.prepare[1]))
+            request = {**request, "prepare": warm.prepare and warm.prepare[0]}
+            return self._run(request, server, tuple(descriptors))
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _run(
+        self, request: dict[str, Any], server: warm_servers.Server | None, descriptors: tuple[int, ...]
+    ) -> ProcessResult | None:
+        """None when a server could not start the command, which is given up for that. descriptors: the way to it, and
+        what its module is to install."""
         before = self._groups.killed_for_memory(), self._groups.refused_forks()
         start = time.monotonic()
-        descriptors = () if server is None else (server.control,)
         kind, facts, streams = self._ask("run", request, request["seconds"] + GRACE_SECONDS, descriptors)
         if kind == "died":
             facts = {"failure": "keep its init alive", "seconds": time.monotonic() - start}
@@ -260,20 +275,10 @@ class NamespaceSandbox:
         init, self._init = self._init, -1
         if worker >= 0:
             self._channel.hang_up()
-            _wait(worker, GRACE_SECONDS)
+            await_end(worker, GRACE_SECONDS)
         if init >= 0:
-            _wait(init, 0)  # lives only when the worker was killed: it follows by PDEATHSIG
+            await_end(init, 0)  # lives only when the worker was killed: it follows by PDEATHSIG
         self._groups.remove()
-
-
-def _wait(process: int, seconds: float) -> None:
-    """Until it has ended, killing it after so many seconds; closes the descriptor."""
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    if not poll.poll(seconds * 1000):
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-        poll.poll()
-    os.close(process)
 
 
 def _target(mount: tuple[str, str]) -> str:

@@ -16,10 +16,11 @@ import marshal
 import os
 import struct
 import sys
+import warnings
 from types import CodeType
 
 from . import command, syscalls
-from .orders import CONTROL, FORMAT
+from .orders import CONTROL, OPENED_FILES, READY
 from .seccomp import Filter, build_filter
 
 _HIGHEST = 256
@@ -29,8 +30,8 @@ def serve() -> tuple[CodeType, dict[str, object]]:
     """Load the modules that standard input names and take orders. Returns in every fork: the program it is to become,
     and the globals of its `__main__`."""
     with os.fdopen(0, "rb", closefd=False) as stdin:
-        modules, folder, prepare, interpreter = marshal.loads(stdin.read())
-    failed = _load(modules, folder, prepare)
+        modules, folder, interpreter = marshal.loads(stdin.read())
+    _load(modules, folder)
     sys.stdout.flush()
     sys.stderr.flush()
     rules = Filter(build_filter())
@@ -39,7 +40,7 @@ def serve() -> tuple[CodeType, dict[str, object]]:
     gc.freeze()
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fileno=CONTROL)
     sys.path_importer_cache.clear()  # it remembers the empty workspace
-    control.sendall(marshal.dumps({"failed": failed, "descriptors": _strangers()}, FORMAT))
+    control.sendall(OPENED_FILES if _strangers() else READY)
     while True:
         message, ancillary, _, _ = control.recvmsg(1, 256, _socket.MSG_CMSG_CLOEXEC)
         if not message:
@@ -47,7 +48,10 @@ def serve() -> tuple[CodeType, dict[str, object]]:
         descriptors = struct.unpack(f"={len(ancillary[0][2]) // 4}i", ancillary[0][2])
         if os.fork() == 0:
             control.detach()
-            return _program(_arrive(list(descriptors), rules), interpreter)
+            words, prepared = _arrive(list(descriptors), rules)
+            if prepared is not None and words["prepare"] in sys.modules:
+                sys.modules[words["prepare"]].install(prepared)
+            return _program(words["argv"], interpreter)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -59,24 +63,24 @@ def _program(argv: list[str], interpreter: int) -> tuple[CodeType, dict[str, obj
     sys.argv[:], sys.orig_argv[:] = argv[interpreter:], argv
     for name in [name for name in sys.modules if name.partition(".")[0] == "sandbox"]:
         del sys.modules[name]
+    if "numpy.random" in sys.modules:  # unlike Python's own generator it does not notice a fork
+        sys.modules["numpy.random"].seed()
     main = sys.modules["__main__"] = type(sys)("__main__")
     main.__dict__.update(__file__=script, __cached__=None, __builtins__=__builtins__)
     with open(script, "rb") as file:
         return compile(file.read(), script, "exec", dont_inherit=True), main.__dict__
 
 
-def _load(modules: list[str], folder: str, prepare: tuple[str, bytes] | None) -> dict[str, str]:
-    failed = {}
+def _load(modules: list[str], folder: str) -> None:
+    os.chdir("/work")  # a module may remember where it was loaded
     sys.path.insert(0, folder)
-    for name in modules:
-        try:
-            __import__(name)
-        except BaseException as error:
-            failed[name] = f"{type(error).__name__}: {error}"
-    if prepare is not None:
-        __import__(prepare[0]).install(prepare[1])
+    with warnings.catch_warnings():  # as under pytest, which undoes what modules change while it collects
+        for name in modules:
+            try:  # noqa: SIM105 - one that fails here fails where a run imports it, or is not wanted there
+                __import__(name)
+            except BaseException:
+                pass
     sys.path.remove(folder)
-    return failed
 
 
 def _strangers() -> list[int]:
@@ -91,9 +95,10 @@ def _strangers() -> list[int]:
     return found
 
 
-def _arrive(descriptors: list[int], rules: Filter) -> list[str]:
+def _arrive(descriptors: list[int], rules: Filter) -> tuple[dict, bytes | None]:
+    """The order, and what its module is to install."""
     words = marshal.loads(os.read(descriptors.pop(0), 1 << 20))
-    spaces, groups, streams, (announce, failure) = (
+    spaces, groups, streams, (announce, failure), papers = (
         [descriptors.pop(0) for _ in range(count)] for count in words["parts"]
     )
     step = "enter the sandbox"
@@ -118,7 +123,7 @@ def _arrive(descriptors: list[int], rules: Filter) -> list[str]:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
         step = "set resource limits"
         command.limit(words, words["seconds"])
-        os.chdir(words["cwd"])
+        _enter_folder(words["cwd"])
         syscalls.default_signals(syscalls.SIGCHLD)
         while os.getppid() != 1:
             os.sched_yield()
@@ -127,8 +132,18 @@ def _arrive(descriptors: list[int], rules: Filter) -> list[str]:
     except BaseException as error:
         os.write(failure, f"{step}: {error}".encode())
         os._exit(125)
+    prepared = os.pread(papers[0], os.fstat(papers[0]).st_size, 0) if papers else None
     syscalls.close_from(CONTROL + 1)
-    return words["argv"]
+    return words, prepared
+
+
+def _enter_folder(folder: str) -> None:
+    """Ends as a cold start does where an earlier command has closed the folder."""
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        os.write(2, f"cannot run in {folder}: {error}\n".encode("utf-8", "replace"))
+        os._exit(126)
 
 
 def _announce(child: int, announce: int) -> None:

@@ -3,7 +3,8 @@
 It keeps the launcher's user namespace, without any capability in it, because only from there the sandboxes' own
 namespaces can be entered, and only through descriptors it is given. It has its own root (the system and the
 environment, read-only; no /proc, no workspace), no network, and the commands' system call filter but for setns. The
-packages of an environment could therefore falsify what its own test runs report, as they can anyway; not more.
+packages of an environment could therefore falsify what its own test runs report, as they can anyway, and disturb other
+sandboxes of the same host process with signals, which ends them as failures of the machine; they reach nothing else.
 """
 
 from __future__ import annotations

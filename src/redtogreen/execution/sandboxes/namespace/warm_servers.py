@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import marshal
 import os
-import select
 import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from redtogreen.errors import SandboxError
@@ -18,8 +19,8 @@ from redtogreen.errors import SandboxError
 from ..contract import Mount, Preload
 from . import cgroups
 from .channel import Closed
-from .connection import Launcher, open_trees, process_number
-from .orders import FORMAT
+from .connection import Launcher, await_end, open_trees, process_number
+from .orders import FORMAT, OPENED_FILES, READY
 from .output import sealed
 
 MOST = 4
@@ -46,7 +47,8 @@ class Server:
         _, groups = self._groups.entrances()
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output, output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        words = [list(preload.modules), preload.folder, preload.prepare, len(preload.interpreter)]
+        names = [*preload.modules, *(preload.prepare or ())[:1]]
+        words = [names, preload.folder, len(preload.interpreter)]
         stdin = sealed(marshal.dumps(words, FORMAT))
         mounts = [*shown.mounts, (os.path.abspath(_PROGRAM.source), _PROGRAM.target)]
         plan = {
@@ -65,6 +67,9 @@ class Server:
         try:
             trees = open_trees([source for source, _ in mounts])
             self._process = launcher.fork("server", plan, [theirs.fileno(), stdin, output, *groups, *trees])
+        except BaseException:
+            self.end()
+            raise
         finally:
             theirs.close()
             for descriptor in (stdin, output, *groups, *trees):
@@ -80,26 +85,27 @@ class Server:
         """Wait until the modules are loaded; why the server cannot be used, or None when it can."""
         self._ours.settimeout(START_SECONDS)
         try:
-            answer = self._ours.recv(1 << 20)
+            answer = self._ours.recv(64)
         except TimeoutError:
             return f"it was not ready after {START_SECONDS:.0f} seconds"
         if not answer:
             return f"it ended at once: {self._complaint()}"
-        facts = marshal.loads(answer)
-        if facts["descriptors"]:
+        if answer == OPENED_FILES:
             return "loading the modules opened files that a fork would lose"
+        if answer != READY:
+            return "a module that it loaded spoke in its place"
         status = Path(f"/proc/{self.pid}/status").read_text()
         threads = int(status.partition("Threads:")[2].split()[0])
         return None if threads == 1 else f"loading the modules started {threads - 1} threads that a fork would lose"
 
     def end(self) -> None:
-        """Close the socket, on which the server ends."""
+        """Hang up, on which the server ends; kill one that does not listen."""
+        with contextlib.suppress(OSError):  # it hung up first
+            self._ours.shutdown(socket.SHUT_RDWR)
         self._ours.close()
         if self._process >= 0:
-            poll = select.poll()
-            poll.register(self._process, select.POLLIN)
-            poll.poll(1000)
-            os.close(self._process)
+            await_end(self._process, 1.0)
+            self._process = -1
         os.close(self._output)
         self._groups.remove()
 
@@ -135,18 +141,23 @@ def fits(preload: Preload, argv: Sequence[str]) -> bool:
     return tuple(argv[:size]) == preload.interpreter and len(argv) > size and not argv[size].startswith("-")
 
 
-def find(preload: Preload, shown: Shown, env: dict[str, str], launcher: Launcher) -> Server | None:
-    """The server for commands with these variables, started now if need be; None: run it cold."""
-    key = (preload, tuple(shown.mounts), shown.covered, tuple(sorted(env.items())))
+def find(preload: Preload, shown: Shown, env: dict[str, str], launcher: Launcher) -> tuple[Server, int] | None:
+    """The server for commands with these variables, started now if need be, and a descriptor of the way to it, the
+    caller's to close: another thread may end the server meanwhile. None: run it cold."""
+    known = replace(preload, prepare=None if preload.prepare is None else (preload.prepare[0], b""))
+    key = (known, tuple(shown.mounts), shown.covered, tuple(sorted(env.items())))
     with _lock:
         entry = _known.setdefault(key, _Entry())
         _known.move_to_end(key)
         entry.wanted += 1
         if entry.given_up or entry.wanted == 1:
             return None
-        if entry.server is None or entry.launcher is not launcher:
+        if entry.server is not None and entry.launcher is not launcher:  # it ended with its launcher
+            entry.server.end()
+            entry.server = None
+        if entry.server is None:
             _start(entry, preload, shown, env, launcher)
-        return entry.server
+        return None if entry.server is None else (entry.server, os.dup(entry.server.control))
 
 
 def give_up(server: Server, reason: str) -> None:

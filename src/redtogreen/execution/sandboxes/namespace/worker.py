@@ -136,14 +136,15 @@ class Worker:
             return ("died", status), []
 
     def _run(self, request: dict, server: list[int]) -> tuple:
-        """server: the way to a warm server that is to start the command; empty: init starts it."""
+        """server: the way to a warm server that is to start the command, and perhaps what it is to install there.
+        Empty: init starts it."""
         if not self.init_pid:
             return ("error", "run a command", 0, "its init has died")
         assert self.init is not None
         pipes = Pipes(self.plan, request)
         request = {name: value for name, value in request.items() if name != "stdin"}
         if server:
-            self._order_from(server[0], request, pipes)
+            self._order_from(server[0], server[1:], request, pipes)
         else:
             self._tell_init(("run", request), tuple(pipes.inside))
         pipes.close_inside()
@@ -167,14 +168,14 @@ class Worker:
         pipes.drain()  # nothing that could write is alive any more
         return (*message, pipes.kept())
 
-    def _order_from(self, server: int, request: dict, pipes: Pipes) -> None:
+    def _order_from(self, server: int, prepared: list[int], request: dict, pipes: Pipes) -> None:
         """Let a warm server put the command into this sandbox, and init adopt it."""
         arrival, announce = os.pipe2(os.O_CLOEXEC)
         failure, report_failure = os.pipe2(os.O_CLOEXEC)
         self._tell_init(("adopt", request), (arrival, failure))
-        parts = (self.namespaces, self.groups, pipes.inside, [announce, report_failure])
+        parts = (self.namespaces, self.groups, pipes.inside, [announce, report_failure], prepared)
         orders.order(server, request, self.plan, parts)
-        for descriptor in (arrival, announce, failure, report_failure, server):
+        for descriptor in (arrival, announce, failure, report_failure, server, *prepared):
             os.close(descriptor)
 
     def _write(self, changes: list) -> None:
