@@ -30,10 +30,20 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def environment(own_home: None) -> Environment:
-    python, implementation = this_python()
-    project = {"name": "sample", "version": "1.0", "packages": ["sample"], "requires": [], "entry_points": {}}
-    return environment_of(Specification(python, implementation, base_versions(), {}, ["src", "."], project))
+def environment_for(own_home: None) -> Callable[[str], Environment]:
+    """environment_for(project name): its environment, which depends on nothing but pytest."""
+
+    def build(project: str) -> Environment:
+        python, implementation = this_python()
+        described = {"name": project, "version": "1.0", "packages": ["sample"], "requires": [], "entry_points": {}}
+        return environment_of(Specification(python, implementation, base_versions(), {}, ["src", "."], described))
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def environment(environment_for: Callable[[str], Environment]) -> Environment:
+    return environment_for("sample")
 
 
 @pytest.fixture

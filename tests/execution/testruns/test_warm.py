@@ -53,6 +53,12 @@ PROJECT = {
 }
 
 
+@pytest.fixture(scope="module")
+def environment(environment_for):
+    """One of their own: what an environment keeps loaded is that of the first project seen in it."""
+    return environment_for("sample-kept-warm")
+
+
 @pytest.fixture
 def twice(opened):
     """twice(changes): the run started cold and the run started warm over the same files."""
