@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import conformance
+import elsewhere
 import pytest
-
-import redtogreen.errors
-from redtogreen.execution import sandboxes
 
 USER = 64000
 
@@ -23,40 +17,9 @@ def results(backend: str, *libraries: Path) -> dict[str, dict]:
     """Case -> what `python conformance.py` printed about it. libraries: packages to copy along."""
     if os.geteuid() != 0:
         pytest.skip("the tests run as an ordinary user already")
-    python = next((p for p in ("/usr/bin/python3", sys.executable) if _usable(p)), None)
-    if python is None:
-        pytest.skip(f"no Python 3.11 or newer that uid {USER} can execute")
-    folder = Path(tempfile.mkdtemp())
-    try:
-        package = folder / "src" / "redtogreen"
-        shutil.copytree(Path(sandboxes.__file__).parent, package / "execution" / "sandboxes")
-        shutil.copy(redtogreen.errors.__file__, package)
-        for library in libraries:
-            shutil.copytree(library, folder / "src" / library.name)
-        for init in (package / "__init__.py", package / "execution" / "__init__.py"):
-            init.touch()
-        cases = folder / "cases"
-        cases.mkdir()
-        for module in ("conformance", *conformance.MODULES):
-            shutil.copy(Path(__file__).parent / f"{module}.py", cases)
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755)
-        done = subprocess.run(
-            [python, str(cases / "conformance.py"), backend],
-            env={"PYTHONPATH": str(folder / "src"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd="/",
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    finally:
-        shutil.rmtree(folder)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and lines, done.stderr
-    return {line["case"]: line for line in lines}
+    python = usable_python("/usr/bin/python3", sys.executable)
+    with elsewhere.copied(*libraries) as folder:
+        return elsewhere.rows(folder, [python, str(folder / "cases" / "conformance.py"), backend], "case", USER)
 
 
 def judge(results: dict[str, dict], case: str) -> None:
@@ -67,11 +30,14 @@ def judge(results: dict[str, dict], case: str) -> None:
         pytest.skip(results[case]["skipped"])
 
 
-def _usable(python: str) -> bool:
-    if not os.path.exists(python):
-        return False
-    check = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
-    try:
-        return subprocess.run(check, user=USER, group=USER, extra_groups=[], cwd="/", check=False).returncode == 0
-    except PermissionError:
-        return False
+def usable_python(*candidates: str) -> str:
+    """The first of these interpreters that is recent and that the ordinary user can execute, else skip the test."""
+    recent = "import sys; sys.exit(sys.version_info < (3, 11))"
+    for python in candidates:
+        try:
+            done = subprocess.run([python, "-c", recent], user=USER, group=USER, extra_groups=[], cwd="/", check=False)
+        except (FileNotFoundError, PermissionError):
+            continue
+        if done.returncode == 0:
+            return python
+    pytest.skip(f"no Python 3.11 or newer that uid {USER} can execute")

@@ -2,56 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-import tempfile
+import sys
 from pathlib import Path
 
 import pytest
 
-import redtogreen.errors
-from redtogreen.execution import sandboxes
-from redtogreen.execution.sandboxes.attacks import ATTACKS
+sys.path.insert(0, str(Path(__file__).parent))
 
-USER = 64000
-PYTHON = "/usr/bin/python3"
+import elsewhere
+import ordinary_user
+
+from redtogreen.execution.sandboxes.attacks import ATTACKS
 
 
 @pytest.fixture(scope="module")
 def rows():
     if os.geteuid() != 0:
         pytest.skip("the tests run as an ordinary user already")
-    recent = [PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
-    if not os.path.exists(PYTHON) or subprocess.run(recent, check=False).returncode:
-        pytest.skip("no Python 3.11 or newer that another user can execute")
-    folder = Path(tempfile.mkdtemp())
-    try:
-        package = folder / "redtogreen"
-        shutil.copytree(Path(sandboxes.__file__).parent, package / "execution" / "sandboxes")
-        shutil.copy(redtogreen.errors.__file__, package)
-        for init in (package / "__init__.py", package / "execution" / "__init__.py"):
-            init.touch()
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755)
-        done = subprocess.run(
-            [PYTHON, "-m", "redtogreen.execution.sandboxes.attacks"],
-            env={"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd="/",
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-    finally:
-        shutil.rmtree(folder)
-    found = {row["attack"]: row for row in map(json.loads, done.stdout.splitlines())}
-    assert found, done.stderr
-    return found
+    python = ordinary_user.usable_python("/usr/bin/python3")
+    with elsewhere.copied() as folder:
+        program = [python, "-m", "redtogreen.execution.sandboxes.attacks"]
+        return elsewhere.rows(folder, program, "attack", ordinary_user.USER)
 
 
 @pytest.mark.parametrize("name", [attack.name for attack in ATTACKS])

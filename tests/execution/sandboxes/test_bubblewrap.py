@@ -11,16 +11,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import conformance
+import elsewhere
 import ordinary_user
-
-from redtogreen.execution.sandboxes import bubblewrap
 
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory):
-    reason = bubblewrap.available()
-    if reason is not None:
-        pytest.skip(reason)
+    elsewhere.need("bubblewrap")
     return conformance.Boxes(tmp_path_factory.mktemp("sandboxes"), "bubblewrap")
 
 

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import conformance
+import elsewhere
 
 from redtogreen.execution.sandboxes import docker
 from redtogreen.execution.sandboxes.docker.engine import find_engine
@@ -30,9 +31,7 @@ os.kill(os.getpid(), 9)
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory):
-    reason = docker.available()
-    if reason is not None:
-        pytest.skip(reason)
+    elsewhere.need("docker")
     return conformance.Boxes(tmp_path_factory.mktemp("sandboxes"), "docker")
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,12 +16,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import conformance
+import elsewhere
 import landlock_cases
 import ordinary_user
 
-import redtogreen.errors
 from redtogreen.errors import SandboxError, UsageError
-from redtogreen.execution import doctor, sandboxes
+from redtogreen.execution import doctor
 from redtogreen.execution.sandboxes import backends, landlock
 from redtogreen.execution.sandboxes.attacks import ATTACKS
 from redtogreen.execution.sandboxes.guarantees import MEANINGS, demand, tier_of
@@ -72,34 +69,10 @@ def contained(user: int, *words: str) -> dict[str, dict]:
         pytest.skip("only root can make the container without one more user namespace")
     if not os.path.exists(PYTHON):
         pytest.skip("no Python that every user can execute")
-    reason = landlock.available()
-    if reason is not None:
-        pytest.skip(reason)
-    folder = Path(tempfile.mkdtemp())
-    try:
-        package = folder / "src" / "redtogreen"
-        shutil.copytree(Path(sandboxes.__file__).parent, package / "execution" / "sandboxes")
-        shutil.copy(redtogreen.errors.__file__, package)
-        for init in (package / "__init__.py", package / "execution" / "__init__.py"):
-            init.touch()
-        (folder / "cases").mkdir()
-        for module in ("conformance", "landlock_cases", *conformance.MODULES):
-            shutil.copy(Path(__file__).parent / f"{module}.py", folder / "cases")
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755)
+    elsewhere.need("landlock")
+    with elsewhere.copied() as folder:
         program = [PYTHON, str(folder / "cases" / "landlock_cases.py"), *words]
-        done = subprocess.run(
-            [PYTHON, "-c", _CONTAINER, str(user), *program],
-            env={"PYTHONPATH": str(folder / "src"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    finally:
-        shutil.rmtree(folder)
-    assert done.returncode == 0, done.stderr
-    return {line["case"]: line for line in map(json.loads, done.stdout.splitlines())}
+        return elsewhere.rows(folder, [PYTHON, "-c", _CONTAINER, str(user), *program], "case")
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +133,7 @@ def test_what_is_weaker_has_a_reason_and_a_tier_of_its_own(own_user, version):
 
 
 def test_doctor_tries_what_is_harmless_and_says_what_is_better():
-    if landlock.available() is not None:
-        pytest.skip(str(landlock.available()))
+    elsewhere.need("landlock")
     found = doctor.diagnose("landlock")
     assert (found.tier, found.exit_code) == ("landlock", 0), found.attacks
     assert len(found.attacks) == 5 and all(row.stopped for row in found.attacks)

@@ -14,7 +14,8 @@ from .contract import (
     Sandbox,
     Verdict,
 )
-from .namespace import SANDBOX_ID, NamespaceSandbox, open_sandbox, owner_for_lower
+from .namespace import NamespaceSandbox, open_sandbox
+from .requests import SANDBOX_ID, owner_for_lower
 
 __all__ = [
     "BASE_ENVIRONMENT",

@@ -15,7 +15,7 @@ from redtogreen.errors import SandboxError, UsageError, nearest
 
 from . import guarantees
 from .contract import Sandbox
-from .namespace import owner_for_lower
+from .requests import owner_for_lower
 
 BACKENDS = ("namespace", "bubblewrap", "docker")
 """In the order in which they are tried; the first is the default. All of them are attacked by the self-test."""
@@ -41,9 +41,6 @@ def why_not(name: str) -> str | None:
 
     Raises UsageError as `opener`.
     """
-    available = getattr(_module(name), "available", None)
-    if available is not None:
-        return available()
     try:
         with _opened(name):
             return None

@@ -6,16 +6,81 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from redtogreen.errors import SandboxError, UsageError
 
-from .contract import Changes, Mount, Output, ProcessResult, Verdict
+from .contract import (
+    BASE_ENVIRONMENT,
+    Changes,
+    Limits,
+    Mount,
+    Output,
+    ProcessResult,
+    Verdict,
+    check_changes,
+)
 
+SANDBOX_ID = 64321
+"""User and group id of everything in a sandbox started by root."""
 RESERVED = ("/work", "/tmp", "/dev", "/proc")
 LONGEST_SECONDS = 1e6
 Stream = tuple[bytes, bytes, int]
 """First bytes kept, last bytes kept, how many there were."""
 PackedChanges = list[tuple[str, str, bytes, bool]]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a sandbox is opened with. Made by `check_opening`."""
+
+    lower: str
+    """Absolute."""
+    mounts: list[tuple[str, str]]
+    """Absolute source, target; one comes before what is mounted inside it."""
+    covered: tuple[str, ...]
+    changes: Changes
+    limits: Limits
+    env: dict[str, str]
+    """Of every command."""
+
+    def plan(self) -> dict[str, Any]:
+        """As plain values for a worker."""
+        limits = self.limits
+        return {
+            "lower": self.lower,
+            "mounts": self.mounts,
+            "covered": list(self.covered),
+            "disk": limits.disk,
+            "inodes": limits.inodes,
+            "memory": limits.memory,
+            "processes": limits.processes,
+            "output": limits.output,
+            "report": limits.report,
+            "cores": os.cpu_count() or 1,
+        }
+
+
+def check_opening(
+    lower: Path,
+    mounts: Sequence[Mount],
+    covered: Sequence[str],
+    changes: Changes | None,
+    limits: Limits | None,
+    env: dict[str, str] | None,
+) -> Opening:
+    """The same with defaults filled in. Raises SandboxError for what no backend can show."""
+    check_changes(changes or {})
+    _check_lower(lower)
+    _check_places(mounts, covered)
+    shown = sorted(((os.path.abspath(one.source), one.target) for one in mounts), key=lambda one: one[1])
+    environment = {**BASE_ENVIRONMENT, **(env or {})}
+    return Opening(os.path.abspath(lower), shown, tuple(covered), changes or {}, limits or Limits(), environment)
+
+
+def owner_for_lower() -> int | None:
+    """The uid (and gid) a lower tree must be given to before use, or None when it must simply belong to the caller."""
+    return SANDBOX_ID if os.geteuid() == 0 else None
 
 
 @dataclass(frozen=True)
@@ -72,6 +137,13 @@ def decoded_status(code: int) -> tuple[int | None, int | None]:
     return (None, code - 128) if 128 < code <= 128 + 64 else (code, None)
 
 
+def wait_status(status: int | None) -> tuple[int | None, int | None]:
+    """(exit code, signal) from what waiting for a process returned; None: nothing is known."""
+    if status is None:
+        return None, None
+    return (None, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else (os.WEXITSTATUS(status), None)
+
+
 def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str, seconds: float) -> None:
     """Raises UsageError for a command that cannot be one."""
     if not argv or any("\0" in word for word in (*argv, *env, *env.values(), cwd)):
@@ -80,8 +152,9 @@ def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str, seconds
         raise UsageError(f"a command cannot run for {seconds} seconds", hint=f"give 0 to {LONGEST_SECONDS:.0f}")
 
 
-def check_lower(lower: Path, owner: int) -> None:
-    """Raises SandboxError when `lower` is not a directory that belongs to uid `owner`."""
+def _check_lower(lower: Path) -> None:
+    owner = owner_for_lower()
+    owner = os.geteuid() if owner is None else owner
     if not os.path.isdir(lower):
         raise SandboxError(f"the lower tree {lower} is not a directory")
     actual = os.stat(lower).st_uid
@@ -92,8 +165,7 @@ def check_lower(lower: Path, owner: int) -> None:
         )
 
 
-def check_places(mounts: Sequence[Mount], covered: Sequence[str]) -> None:
-    """Raises SandboxError for a mount or a covered path that cannot be had."""
+def _check_places(mounts: Sequence[Mount], covered: Sequence[str]) -> None:
     for mount in mounts:
         if not os.path.exists(mount.source):
             raise SandboxError(f"cannot mount {mount.source}: it does not exist")

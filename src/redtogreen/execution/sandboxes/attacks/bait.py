@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..namespace import owner_for_lower
+from ..requests import owner_for_lower
 from .attack import BAIT
 
 _VARIABLE = "REDTOGREEN_SELF_TEST_SECRET"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .sandbox import BubblewrapSandbox, available, open_sandbox
+from .sandbox import BubblewrapSandbox, open_sandbox
 
-__all__ = ["BubblewrapSandbox", "available", "open_sandbox"]
+__all__ = ["BubblewrapSandbox", "open_sandbox"]

@@ -13,17 +13,14 @@ import json
 import os
 import resource
 import select
-import sys
 import time
 
-from ..namespace import launcher, staging, syscalls
+from ..namespace import launcher, serving, staging, syscalls
 from ..namespace.census import census
 from ..namespace.channel import Channel, Closed
-from ..namespace.collector import Collector
 from ..namespace.output import Pipes
 from ..namespace.seccomp import build_filter
-from ..namespace.syscalls import SetupFailure, step
-from ..namespace.writer import apply
+from ..namespace.syscalls import step
 from . import arguments
 
 WATCH_SECONDS = 0.05
@@ -36,46 +33,37 @@ _CPU_SLACK = 10
 
 def main(descriptor: int, host: int) -> None:
     """Serve the host at the other end of `descriptor` until it hangs up or ends."""
-    # Nothing may be imported from here on, codecs included: inside, the folders on the path could be others.
-    sys.meta_path.clear()
-    sys.path.clear()
-    syscalls.default_signals(syscalls.SIGINT)
-    os.umask(0o022)
-    channel, host_process = Channel(descriptor), os.pidfd_open(host)
-    if os.getppid() != host:
-        os._exit(0)
+    channel, host_process = serving.connect(descriptor, host)
     try:
-        (_, plan), descriptors = channel.receive()
-        trees, groups = descriptors[: plan["trees"]], descriptors[plan["trees"] :]
-        if plan["user"] is not None:
-            launcher.become(plan["user"])
-        worker = launcher.enter_namespaces()
-        if worker:  # stays behind as the child that the host waits for
-            channel.close()
-            os.waitpid(worker, 0)
-            os._exit(0)
-        assert os.getpid() == 1
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
-        step("make mounts private", syscalls.mount, None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-        staging.stage(plan, trees)
-        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
-        step("mount /proc", syscalls.mount, "proc", "/proc", "proc", flags)
-        Worker(channel, host_process, plan, groups).serve()
-    except Closed:
-        pass
-    except SetupFailure as failure:
-        channel.send(("error", failure.step, failure.errno, failure.reason))
-    except Exception as error:
-        channel.send(("error", f"serve: {type(error).__name__}", 0, str(error)))
+        serving.report_failures(channel, lambda: _serve(channel, host_process))
     finally:
         os._exit(0)
 
 
-class Worker:
+def _serve(channel: Channel, host_process: int) -> None:
+    (_, plan), descriptors = channel.receive()
+    trees, groups = descriptors[: plan["trees"]], descriptors[plan["trees"] :]
+    if plan["user"] is not None:
+        launcher.become(plan["user"])
+    worker = launcher.enter_namespaces()
+    if worker:  # stays behind as the child that the host waits for
+        channel.close()
+        os.waitpid(worker, 0)
+        os._exit(0)
+    assert os.getpid() == 1
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
+    step("make mounts private", syscalls.mount, None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    staging.stage(plan, trees)
+    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
+    step("mount /proc", syscalls.mount, "proc", "/proc", "proc", flags)
+    Worker(channel, host_process, plan, groups).serve()
+
+
+class Worker(serving.Service):
     """One sandbox. `groups` are open cgroup.procs files, which a command enters before it becomes bwrap."""
 
     def __init__(self, host: Channel, host_process: int, plan: dict, groups: list[int]):
-        self.host, self.host_process, self.plan = host, host_process, plan
+        super().__init__(host, (host_process,), plan)
         self.entered = _enterable(groups)
         self.groups = [groups[number] for number in self.entered]
         arguments.write_etc()
@@ -83,36 +71,14 @@ class Worker:
         folder = staging.mount_point(len(plan["mounts"]) - 1)
         self.program = f"{folder}/{plan['program']}"
         self.filter = build_filter()
-        self.upper, self.lower, self.work = (
-            os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            for path in (f"{staging.ROOM}/upper", staging.LOWER, staging.WORK)
-        )
+        self.open_workspace()
 
     def serve(self) -> None:
         self.host.send(("ready", self.entered))
-        while True:
-            order, argument = self._next()
-            if order == "run":
-                self.host.send(Step(self, argument).run())
-            elif order == "changes":
-                self.host.send(("changes", *Collector(self.upper, self.lower, self.plan["disk"]).collect()))
-            elif order == "write":
-                self.host.send(self._write(argument))
+        self.take_orders()
 
-    def _next(self) -> tuple:
-        poll = select.poll()
-        for descriptor in (self.host.fileno(), self.host_process):
-            poll.register(descriptor, select.POLLIN)
-        if self.host.fileno() not in {descriptor for descriptor, _ in poll.poll()}:
-            raise Closed
-        return self.host.receive()[0]
-
-    def _write(self, changes: list) -> tuple:
-        try:
-            apply(self.work, changes)
-        except SetupFailure as failure:
-            return ("error", failure.step, failure.errno, failure.reason)
-        return ("written",)
+    def run(self, request: dict, descriptors: list[int]) -> tuple:
+        return Step(self, request).run()
 
 
 class Step:
@@ -196,9 +162,9 @@ class Step:
         """Move output until the command has ended, or a limit ends it. Leaves `code` or `reason` behind, or neither."""
         watching = self.request["watch_memory"] or self.request["watch_processes"]
         next_look = time.monotonic() + WATCH_SECONDS
-        host, host_process = self.worker.host.fileno(), self.worker.host_process
+        gone = {self.worker.host.fileno(), *self.worker.watched}
         poll = select.poll()
-        for descriptor in (host, host_process, said, *self.pipes.open):
+        for descriptor in (*gone, said, *self.pipes.open):
             poll.register(descriptor, select.POLLIN)
         while True:
             now = time.monotonic()
@@ -212,7 +178,7 @@ class Step:
                     return
             wake = min(deadline, next_look) if watching else deadline
             ready = {descriptor for descriptor, _ in poll.poll(max(0.0, wake - now) * 1000 + 1)}
-            if host in ready or host_process in ready:
+            if ready & gone:
                 raise Closed  # nothing is sent to a worker while a command runs
             for descriptor in ready & self.pipes.open.keys():
                 if not self.pipes.read(descriptor):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .leases import reap_orphans
-from .sandbox import DockerSandbox, available, open_sandbox
+from .orphans import reap_orphans
+from .sandbox import DockerSandbox, open_sandbox
 
-__all__ = ["DockerSandbox", "available", "open_sandbox", "reap_orphans"]
+__all__ = ["DockerSandbox", "open_sandbox", "reap_orphans"]

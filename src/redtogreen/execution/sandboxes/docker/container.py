@@ -12,7 +12,7 @@ from pathlib import Path
 from redtogreen.errors import SandboxError
 
 from ..namespace import cgroups
-from ..namespace.connection import SANDBOX_ID
+from ..requests import SANDBOX_ID
 
 # Kills every process of the sandbox's user in the container, at once, whatever it forks; init belongs to root. Checked
 # twice: in the host's own process namespace the same call would reach everything of that user.

@@ -7,10 +7,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from ..leases import lease
 from ..namespace import root_filesystem
-from ..namespace.connection import SANDBOX_ID
+from ..requests import SANDBOX_ID
 from .engine import Engine
-from .leases import PREFIX, lease
+from .orphans import PREFIX
 
 _FOLDERS = ("dev", "etc", "proc", "run/report", "sys", "tmp", "work")
 

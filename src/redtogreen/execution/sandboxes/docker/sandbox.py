@@ -10,36 +10,25 @@ import os
 import select
 import shutil
 import subprocess
-import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from redtogreen.errors import SandboxError
 
-from ..contract import (
-    BASE_ENVIRONMENT,
-    Changes,
-    FileChange,
-    Limits,
-    Mount,
-    Preload,
-    ProcessResult,
-    Verdict,
-    check_changes,
-)
+from ..base import BaseSandbox
+from ..contract import Changes, FileChange, Limits, Mount, Preload, ProcessResult, Verdict, check_changes
 from ..guarantees import MEANINGS
 from ..namespace import syscalls
-from ..namespace.connection import SANDBOX_ID
 from ..namespace.hints import hint
 from ..namespace.output import Pipes
 from ..namespace.syscalls import SetupFailure
 from ..namespace.writer import apply
-from ..requests import Facts, check_command, check_lower, check_places, decoded_status, judge, packed
+from ..requests import SANDBOX_ID, Facts, Opening, check_opening, decoded_status, judge, packed
 from .container import Container
 from .engine import Engine, find_engine
-from .leases import label
+from .orphans import label
 from .root_folder import as_image, make_root, system_mounts
 from .workspace import CopyCollector, give
 
@@ -59,18 +48,6 @@ _USER = f"{SANDBOX_ID}:{SANDBOX_ID}"
 _INIT = "trap '' CHLD; echo ready; exec cat > /dev/null"
 _LAUNCH = 'cd -- "$1" || exit 127; shift; exec env -i "$@"'
 _LAUNCH_WITH_REPORT = "exec 3> /run/report/out; " + _LAUNCH
-
-
-def available() -> str | None:
-    """None when a sandbox starts here, else why not and what to do about it. Tries it."""
-    with tempfile.TemporaryDirectory() as folder:
-        if os.geteuid() == 0:
-            os.chown(folder, SANDBOX_ID, SANDBOX_ID)
-        try:
-            open_sandbox(Path(folder)).close()
-        except SandboxError as error:
-            return str(error)
-    return None
 
 
 def open_sandbox(
@@ -94,46 +71,27 @@ def open_sandbox(
             "the docker backend reads the workspace from outside, which only root may",
             hint="use the namespace backend, which needs no root",
         )
-    check_changes(changes or {})
-    check_lower(lower, SANDBOX_ID)
-    check_places(mounts, covered)
-    environment = {**BASE_ENVIRONMENT, **(env or {})}
-    return DockerSandbox(find_engine(), lower, mounts, covered, changes or {}, limits or Limits(), environment)
+    opening = check_opening(lower, mounts, covered, changes, limits, env)
+    return DockerSandbox(find_engine(), opening)
 
 
-class DockerSandbox:
-    """One sandbox. Commands run one at a time; calls from several threads wait for each other.
+class DockerSandbox(BaseSandbox):
+    """See `BaseSandbox`. `init_process` is a pid on the host."""
 
-    `init_process` is a pid on the host; `reasons` says why a guarantee is not enforced.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        lower: Path,
-        mounts: Sequence[Mount],
-        covered: Sequence[str],
-        changes: Changes,
-        limits: Limits,
-        env: dict[str, str],
-    ):
-        self.limits, self.env, self.engine = limits, env, engine
-        self.skipped: list[str] = []
-        self.preload: Preload | None = None
+    def __init__(self, engine: Engine, opening: Opening):
+        super().__init__(opening)
+        self.engine = engine
         self.reasons = dict(REASONS)
-        self._lock = threading.RLock()
-        self._host = os.getpid()
-        self._broken: str | None = None
         self._container: Container | None = None
-        self._lower = os.open(lower, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._lower = os.open(opening.lower, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._root = make_root()
         self._name = self._root.name
         self._client: subprocess.Popen[bytes] | None = None
         try:
-            self._start(mounts, covered)
-            self._copy(lower)
-            if changes:
-                self.write(changes)
+            self._start(opening)
+            self._copy(opening.lower)
+            if opening.changes:
+                self.write(opening.changes)
         except BaseException:
             self._end()
             raise
@@ -143,7 +101,7 @@ class DockerSandbox:
             self.reasons["process_count"] = "the container's control group cannot be read: refused forks go unnoticed"
         self.guarantees = {name: "best effort" if name in self.reasons else "enforced" for name in MEANINGS}
 
-    def _start(self, mounts: Sequence[Mount], covered: Sequence[str]) -> None:
+    def _start(self, opening: Opening) -> None:
         limits = self.limits
         size = f"rw,nosuid,nodev,size={limits.disk},mode=1777"
         options = [
@@ -156,9 +114,9 @@ class DockerSandbox:
             *("--tmpfs", f"/run/report:rw,nosuid,nodev,size={limits.report + 2**16},mode=1777"),
             *system_mounts(),
         ]
-        for mount in sorted(mounts, key=lambda mount: mount.target):
-            options += ["--volume", f"{os.path.abspath(mount.source)}:{mount.target}:ro"]
-        for path in _existing(covered, mounts):
+        for source, target in opening.mounts:
+            options += ["--volume", f"{source}:{target}:ro"]
+        for path in _existing(opening):
             options += ["--tmpfs", f"{path}:ro,size=4k,mode=0555"]
         if self.engine.name == "podman":
             options.append("--read-only-tmpfs=false")
@@ -179,11 +137,11 @@ class DockerSandbox:
 
     @property
     def _running(self) -> Container:
-        if self._broken or self._container is None:
-            raise SandboxError(f"the sandbox cannot be used any more: {self._broken}", hint="open a new sandbox")
+        self._check_usable()
+        assert self._container is not None
         return self._container
 
-    def _copy(self, lower: Path) -> None:
+    def _copy(self, lower: str) -> None:
         """Fill the empty workspace, in which nothing has run yet."""
         work = f"/proc/{self.init_process}/root/work"
         try:
@@ -198,39 +156,16 @@ class DockerSandbox:
         for name in ("tmp", "run/report"):  # engines give a tmpfs the mode of the folder below it
             os.chmod(f"/proc/{self.init_process}/root/{name}", 0o1777)
 
-    def run(
-        self,
-        argv: list[str],
-        *,
-        stdin: bytes = b"",
-        env: dict[str, str] | None = None,
-        seconds: float | None = None,
-        report: bool = False,
-        cwd: str = "/work",
-        warm: Preload | None = None,
-    ) -> ProcessResult:
-        """Run one command to its end, and the end of everything it started.
-
-        seconds: wall clock, the limit's by default. report: give it a file as descriptor 3.
-        warm: not used, every command starts cold.
-        Raises SandboxError when the sandbox is closed or its init has died before; UsageError for a command that
-        cannot be one.
-        """
-        seconds = self.limits.seconds if seconds is None else seconds
-        environment = {**self.env, **(env or {})}
-        check_command(argv, environment, cwd, seconds)
-        words = ["/bin/sh", "-c", _LAUNCH_WITH_REPORT if report else _LAUNCH, "sh", cwd]
-        words += [f"{name}={value}" for name, value in environment.items()] + list(argv)
-        with self._lock:
-            return self._run(words, stdin, seconds, report)
-
-    def _run(self, words: list[str], stdin: bytes, seconds: float, report: bool) -> ProcessResult:
+    def _run(self, request: dict[str, Any], warm: Preload | None) -> ProcessResult:
+        seconds, report = request["seconds"], request["report"]
+        words = ["/bin/sh", "-c", _LAUNCH_WITH_REPORT if report else _LAUNCH, "sh", request["cwd"]]
+        words += [f"{name}={value}" for name, value in request["env"].items()] + request["argv"]
         box = self._running
         groups = box.groups
         before = groups.killed_for_memory(), groups.refused_forks()
         cpu, start = box.cpu_seconds(), time.monotonic()
         command = self.engine.command("exec", "--interactive", "--user", _USER, "--workdir", "/", self._name, *words)
-        pipes = Pipes({"output": self.limits.output, "report": 0}, {"stdin": stdin, "report": False})
+        pipes = Pipes({"output": self.limits.output, "report": 0}, {"stdin": request["stdin"], "report": False})
         inside = pipes.inside
         client = subprocess.Popen(command, stdin=inside[0], stdout=inside[1], stderr=inside[2], start_new_session=True)
         pipes.close_inside()
@@ -324,9 +259,6 @@ class DockerSandbox:
             found, self.skipped = CopyCollector(self._container.work, self._lower, self.limits.disk).collect()
         return {path: FileChange(*change) for path, change in found.items()}  # type: ignore[arg-type]
 
-    def _check_usable(self) -> None:
-        raise SandboxError(f"the sandbox cannot be used any more: {self._broken}", hint="open a new sandbox")
-
     def write(self, changes: Changes) -> None:
         """Write into the workspace from outside. Raises SandboxError for a path that leads through a link."""
         check_changes(changes)
@@ -342,20 +274,6 @@ class DockerSandbox:
             for path, change in changes.items():
                 if change.kind != "deleted":
                     give(work, path)
-
-    def close(self) -> None:
-        """End the sandbox. When this returns nothing of it lives. (A forked copy of the host ends nothing.)"""
-        if os.getpid() != self._host:
-            return
-        with self._lock:
-            self._end()
-            self._broken = self._broken or "it is closed"
-
-    def __enter__(self) -> DockerSandbox:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _end(self) -> None:
         if self._client is None:
@@ -381,12 +299,12 @@ class DockerSandbox:
             self._complaints().unlink(missing_ok=True)
 
 
-def _existing(covered: Sequence[str], mounts: Sequence[Mount]) -> list[str]:
+def _existing(opening: Opening) -> list[str]:
     """The covered paths that are directories inside. Raises SandboxError for what can not be covered."""
     found = []
-    places = [(mount.target, os.fspath(mount.source)) for mount in mounts] + [("/usr", "/usr"), ("/etc", "/etc")]
-    for path in covered:
-        for target, source in sorted(places, key=lambda place: -len(place[0])):
+    places = [*opening.mounts, ("/usr", "/usr"), ("/etc", "/etc")]
+    for path in opening.covered:
+        for source, target in sorted(places, key=lambda place: -len(place[1])):
             if path == target or path.startswith(f"{target}/"):
                 there = source + path[len(target) :]
                 if os.path.isdir(there):

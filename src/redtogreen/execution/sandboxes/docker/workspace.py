@@ -6,7 +6,7 @@ import os
 
 from ..namespace import syscalls
 from ..namespace.collector import Collector, Found
-from ..namespace.connection import SANDBOX_ID
+from ..requests import SANDBOX_ID
 
 
 class CopyCollector(Collector):

@@ -3,6 +3,6 @@ resource limits, and as root a user of its own. It promises less than the others
 
 from __future__ import annotations
 
-from .sandbox import LandlockSandbox, available, open_sandbox
+from .sandbox import LandlockSandbox, open_sandbox
 
-__all__ = ["LandlockSandbox", "available", "open_sandbox"]
+__all__ = ["LandlockSandbox", "open_sandbox"]

@@ -11,17 +11,15 @@ import errno
 import os
 import resource
 import select
-import sys
 import time
 
-from ..namespace import command, syscalls
+from ..namespace import command, serving, syscalls
 from ..namespace.channel import Channel, Closed
 from ..namespace.collector import Collector
 from ..namespace.output import Pipes
 from ..namespace.seccomp import Filter
 from ..namespace.seccomp import build_filter as common_filter
 from ..namespace.syscalls import SetupFailure, step
-from ..namespace.writer import apply
 from . import refusals, room, rules, slots
 from .tree import PR_SET_CHILD_SUBREAPER, Tree, threads_of_this_user
 
@@ -37,49 +35,41 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 def main(descriptor: int, host: int) -> None:
     """Serve the host at the other end of `descriptor` until it hangs up or ends."""
-    # Nothing may be imported from here on: the worker handles what hostile code has written.
-    sys.meta_path.clear()
-    sys.path.clear()
-    syscalls.default_signals(syscalls.SIGINT)
-    os.umask(0o022)
-    channel, host_process = Channel(descriptor), os.pidfd_open(host)
-    if os.getppid() != host:
-        os._exit(0)
+    channel, host_process = serving.connect(descriptor, host)
     try:
-        (_, plan), _ = channel.receive()
-        _narrow_capabilities()
-        user, reservation = slots.reserve() if os.geteuid() == 0 else (None, None)
-        if user is not None:
-            os.setgroups([])
-        syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-        plan["room"] = f"{plan['folder']}/redtogreen-room-{os.urandom(8).hex()}"
-        tree, guardian = Tree(user), os.pidfd_open(os.getpid())
-        worker = os.fork()
-        if worker:
-            channel.close()
-            os.waitpid(worker, 0)
-            tree.end()
-            room.remove(plan["room"])
-            os._exit(0)
-        assert reservation or user is None  # both hold it until they end
-        syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
-        Worker(channel, (host_process, guardian), plan, tree).serve()
-    except Closed:
-        pass
-    except SetupFailure as failure:
-        channel.send(("error", failure.step, failure.errno, failure.reason))
-    except Exception as error:
-        channel.send(("error", f"serve: {type(error).__name__}", 0, str(error)))
+        serving.report_failures(channel, lambda: _serve(channel, host_process))
     finally:
         os._exit(0)
 
 
-class Worker:
+def _serve(channel: Channel, host_process: int) -> None:
+    (_, plan), _ = channel.receive()
+    _narrow_capabilities()
+    user, reservation = slots.reserve() if os.geteuid() == 0 else (None, None)
+    if user is not None:
+        os.setgroups([])
+    syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    plan["room"] = f"{plan['folder']}/redtogreen-room-{os.urandom(8).hex()}"
+    tree, guardian = Tree(user), os.pidfd_open(os.getpid())
+    worker = os.fork()
+    if worker:
+        channel.close()
+        os.waitpid(worker, 0)
+        tree.end()
+        room.remove(plan["room"])
+        os._exit(0)
+    assert reservation or user is None  # both hold it until they end
+    syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    Worker(channel, (host_process, guardian), plan, tree).serve()
+
+
+class Worker(serving.Service):
     """One sandbox. `watched` are the processes without which it ends."""
 
-    def __init__(self, host: Channel, watched: tuple[int, int], plan: dict, tree: Tree):
-        self.host, self.watched, self.plan, self.tree = host, watched, plan, tree
+    def __init__(self, host: Channel, watched: tuple[int, ...], plan: dict, tree: Tree):
+        super().__init__(host, watched, plan)
+        self.tree = tree
         self.version = step("ask for Landlock", rules.version)
         if self.version < rules.OLDEST:
             raise SetupFailure("use Landlock", f"its version {self.version} is older than {rules.OLDEST}")
@@ -89,14 +79,7 @@ class Worker:
         try:
             self._move_in()
             self.host.send(("ready", self.version, self.tree.user is not None, self.plan["room"]))
-            while True:
-                order, argument = self._next()
-                if order == "run":
-                    self.host.send(Step(self, argument).run())
-                elif order == "changes":
-                    self.host.send(self._changes())
-                elif order == "write":
-                    self.host.send(self._write(argument))
+            self.take_orders()
         finally:
             self.tree.end()
             room.remove(self.plan["room"])
@@ -129,14 +112,8 @@ class Worker:
             rule for name in ("work", "tmp") for rule in rules.rule(f"{self.plan['room']}/{name}", rules.WRITE)
         ]
 
-    def _next(self) -> tuple:
-        poll = select.poll()
-        for descriptor in (self.host.fileno(), *self.watched):
-            poll.register(descriptor, select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll()}
-        if ready & set(self.watched):
-            raise Closed
-        return self.host.receive()[0]
+    def run(self, request: dict, descriptors: list[int]) -> tuple:
+        return Step(self, request).run()
 
     def grown(self) -> tuple[int, int]:
         """Bytes and files by which the workspace and /tmp have grown."""
@@ -147,7 +124,7 @@ class Worker:
         size, count = self.grown()
         return size >= self.plan["disk"] or count >= self.plan["inodes"]
 
-    def _changes(self) -> tuple:
+    def changes(self) -> tuple:
         try:
             room.open_up(self.work)
             collector = Collector(self.work, self.lower, self.plan["disk"] + self.size)
@@ -156,7 +133,7 @@ class Worker:
         except OSError as error:
             return ("error", "read the workspace", error.errno, error.strerror)
 
-    def _write(self, changes: list) -> tuple:
+    def write(self, changes: list) -> tuple:
         left = self.plan["disk"] - self.grown()[0]
         for path, _, content, _ in changes:
             left -= len(content)
@@ -165,12 +142,9 @@ class Worker:
         try:
             with Acting(self.tree.user):  # so that what is written belongs to the commands
                 room.open_up(self.work)
-                apply(self.work, changes)
-        except SetupFailure as failure:
-            return ("error", failure.step, failure.errno, failure.reason)
+                return super().write(changes)
         except OSError as error:
             return ("error", "write into the workspace", error.errno, error.strerror)
-        return ("written",)
 
 
 _FILTERS = (common_filter, refusals.build_filter)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .sandbox import SANDBOX_ID, NamespaceSandbox, open_sandbox, owner_for_lower
+from .sandbox import NamespaceSandbox, open_sandbox
 
-__all__ = ["SANDBOX_ID", "NamespaceSandbox", "open_sandbox", "owner_for_lower"]
+__all__ = ["NamespaceSandbox", "open_sandbox"]

@@ -1,7 +1,7 @@
 """Control groups for memory and number of processes, version 1 or 2, where this process may create them.
 
-A group is named after its owner, `redtogreen-<pid namespace>-<pid>-<start time>-<number>`, so that later sandboxes can
-remove the empty groups of an owner that was killed.
+A group is named after its owner's lease, `redtogreen-<lease>-<number>`, so that later sandboxes can remove the empty
+groups of an owner that was killed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ..leases import is_orphan, lease
 
 _PREFIX = "redtogreen"
 _FILES = {
@@ -138,7 +140,7 @@ def _host(pid: int) -> _Host:
             found[controller] = (1, own[controller])
         elif unified is not None and (parent := _delegating(unified, controller)) is not None:
             found[controller] = (2, parent)
-    return _Host(_owner(pid), found)
+    return _Host(f"{_PREFIX}-{lease(pid)}", found)
 
 
 def _make(path: Path, version: int, files: tuple[str, ...], limit: int) -> Group | None:
@@ -186,14 +188,6 @@ def _delegating(own: Path, controller: str) -> Path | None:
     return None
 
 
-def _owner(pid: int) -> str:
-    return f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{_start_time(pid)}"
-
-
-def _start_time(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-
-
 def _sweep_now_and_then() -> None:
     """Looking through thousands of groups for each sandbox would make all of them slow."""
     global _swept
@@ -208,17 +202,10 @@ def sweep() -> int:
 
 
 def _sweep(parent: Path) -> int:
-    here = f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-"
     removed = 0
     for entry in list(os.scandir(parent)):
-        if not entry.name.startswith(here):
-            continue
-        pid = entry.name.split("-")[2]
-        try:
-            if entry.name.startswith(_owner(int(pid)) + "-"):
-                continue
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-        Group(Path(entry.path), 0).remove(pauses=(0,))
-        removed += not os.path.exists(entry.path)
+        prefix, _, rest = entry.name.partition("-")
+        if prefix == _PREFIX and is_orphan(rest.rpartition("-")[0]):
+            Group(Path(entry.path), 0).remove(pauses=(0,))
+            removed += not os.path.exists(entry.path)
     return removed

@@ -6,120 +6,44 @@ import atexit
 import os
 import select
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-import redtogreen.errors
 from redtogreen.errors import SandboxError
 
+from ..requests import SANDBOX_ID
+from ..trusted import SETUP_SECONDS, TrustedInterpreter
 from . import syscalls
-from .channel import Channel, Closed, pair
-from .hints import hint
-
-SANDBOX_ID = 64321
-"""User and group id of everything in a sandbox started by root."""
-SETUP_SECONDS = 30.0
-GRACE_SECONDS = 15.0
-# Puts the package on the launcher's path without running any __init__ file: they may import what is slow or not there.
-_BOOT = """import sys
-for name, folder in zip(sys.argv[4:8], sys.argv[8:]):
-    module = sys.modules[name] = type(sys)(name)
-    module.__path__ = [folder]
-from redtogreen.execution.sandboxes.namespace.launcher import main
-main(*map(int, sys.argv[1:4]))
-"""
+from .channel import Closed
 
 
-class Launcher:
+class Launcher(TrustedInterpreter):
     """One launcher process. Calls from several threads wait for each other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        here = Path(__file__).resolve().parent
-        folders = [Path(redtogreen.errors.__file__).resolve().parent, here.parents[1], here.parent, here]
-        names = __name__.split(".")
-        packages = [".".join(names[: count + 1]) for count in range(4)] + [str(folder) for folder in folders]
-        self._channel, inside = pair()
-        self._complaints = os.memfd_create("launcher-stderr")
         user = SANDBOX_ID if os.geteuid() == 0 else -1
-        numbers = [str(number) for number in (inside.fileno(), os.getpid(), user)]
+        super().__init__(f"{__package__}.launcher", "launcher", user)
+        self.channel.set_timeout(SETUP_SECONDS)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, *numbers, *packages],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._complaints,
-                pass_fds=(inside.fileno(),),
-                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                cwd="/",
-                start_new_session=True,  # a terminal's Ctrl-C is for the host to act on
-            )
-        except OSError:
-            self._channel.close()
-            os.close(self._complaints)
-            raise
-        finally:
-            inside.close()
-        self._channel.set_timeout(SETUP_SECONDS)
-        try:
-            read_answer(self._channel, "ready", self)
+            self.answer("ready")
         except BaseException:
             self.end()
             raise
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    @property
-    def complaint(self) -> str:
-        """What its processes last wrote to standard error, as the end of a message."""
-        text = os.pread(self._complaints, 4000, max(0, os.fstat(self._complaints).st_size - 2000)).decode(
-            "utf-8", "replace"
-        )
-        return f"; its launcher said: {text.strip()}" if text.strip() else ""
 
     def fork(self, kind: str, plan: dict[str, Any], descriptors: list[int]) -> int:
         """Start a "sandbox" worker or a "server" and return a descriptor of its process. `descriptors` travel along."""
         with self._lock:
             try:
-                self._channel.send((kind, plan), tuple(descriptors))
-                _, (handle, *_) = read_answer(self._channel, "forked", self)
+                self.channel.send((kind, plan), tuple(descriptors))
+                _, (handle, *_) = self.answer("forked")
             except SandboxError:
                 raise
             except BaseException:  # its answer may still come, and must not be taken for the next one's
-                self._process.kill()
+                self.kill()
                 raise
             return handle
-
-    def end(self) -> None:
-        """End it, and with it everything it started; returns when the last process is gone."""
-        self._channel.hang_up()
-        try:
-            self._process.wait(GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def disown(self) -> None:
-        """In a forked copy of the host: let go of what belongs to the original."""
-        self._channel.close()
-        self._process.returncode = 0  # not a child of this process, so nothing to wait for
-
-
-def read_answer(channel: Channel, expected: str | None, launcher: Launcher) -> tuple[tuple, list[int]]:
-    """The next answer and its descriptors. Raises SandboxError for a reported failure."""
-    answer, descriptors = channel.receive()
-    if answer[0] == "error":
-        _, step, number, reason = answer
-        code = f"[Errno {number}] " if number else ""
-        raise SandboxError(f"the sandbox could not {step}: {code}{reason}", hint=hint(step, number))
-    if expected is not None and answer[0] != expected:
-        raise SandboxError(f"the sandbox said {answer[0]!r} where {expected!r} was due{launcher.complaint}")
-    return answer, descriptors
 
 
 def open_trees(paths: list[str]) -> list[int]:

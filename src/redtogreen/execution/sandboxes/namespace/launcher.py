@@ -9,10 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import select
-import sys
 
-from . import init, root_filesystem, syscalls
-from .channel import Channel, Closed
+from . import init, root_filesystem, serving, syscalls
+from .channel import Channel
 from .syscalls import SetupFailure, step
 from .warm_process import become_server
 from .worker import serve_sandbox
@@ -26,39 +25,30 @@ def main(descriptor: int, host: int, user: int) -> None:
     user: uid and gid to become first, or -1 to stay the host's user.
     """
     gc.disable()
-    # Nothing may be imported from here on, codecs included: inside, the folders on the path could be others.
-    sys.meta_path.clear()
-    sys.path.clear()
-    syscalls.default_signals(syscalls.SIGINT)
-    os.umask(0o022)
-    channel, host_process = Channel(descriptor), os.pidfd_open(host)
-    if os.getppid() != host:
-        os._exit(0)
+    channel, host_process = serving.connect(descriptor, host)
     try:
-        if user >= 0:
-            _forbid_protection_from_the_killer()
-            become(user)
-        launcher = enter_namespaces()
-        if launcher:  # stays behind as the child that the host waits for
-            channel.close()
-            os.close(host_process)
-            os.waitpid(launcher, 0)
-            os._exit(0)
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
-        step("make mounts private", syscalls.mount, None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-        root_filesystem.prepare()
-        init.prepare()
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # servers run foreign code under the same user
-    except SetupFailure as failure:
-        channel.send(("error", failure.step, failure.errno, failure.reason))
-        os._exit(0)
-    try:
-        channel.send(("ready",))
-        Launcher(channel, host_process).serve()
-    except Closed:
-        pass
+        serving.report_failures(channel, lambda: _serve(channel, host_process, user))
     finally:
         os._exit(0)
+
+
+def _serve(channel: Channel, host_process: int, user: int) -> None:
+    if user >= 0:
+        _forbid_protection_from_the_killer()
+        become(user)
+    launcher = enter_namespaces()
+    if launcher:  # stays behind as the child that the host waits for
+        channel.close()
+        os.close(host_process)
+        os.waitpid(launcher, 0)
+        os._exit(0)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, syscalls.SIGKILL)
+    step("make mounts private", syscalls.mount, None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    root_filesystem.prepare()
+    init.prepare()
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # servers run foreign code under the same user
+    channel.send(("ready",))
+    Launcher(channel, host_process).serve()
 
 
 class Launcher:

@@ -17,6 +17,7 @@ from pathlib import Path
 from redtogreen.errors import SandboxError
 
 from ..contract import Mount, Preload
+from ..requests import Opening
 from . import cgroups
 from .channel import Closed
 from .connection import Launcher, await_end, open_trees, process_number
@@ -42,7 +43,7 @@ _known: OrderedDict[tuple, _Entry] = OrderedDict()
 class Server:
     """One running server. `control` takes orders (see warm.order)."""
 
-    def __init__(self, preload: Preload, shown: Shown, env: dict[str, str], launcher: Launcher):
+    def __init__(self, preload: Preload, shown: Opening, env: dict[str, str], launcher: Launcher):
         self._groups = cgroups.create(_MEMORY, _PROCESSES)
         _, groups = self._groups.entrances()
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -117,14 +118,6 @@ class Server:
         return said or f"it said nothing{self._launcher.complaint}"
 
 
-class Shown:
-    """The mounts of a sandbox, as a server needs them too."""
-
-    def __init__(self, mounts: Sequence[Mount], covered: Sequence[str]):
-        self.mounts = sorted(((os.path.abspath(one.source), one.target) for one in mounts), key=lambda one: one[1])
-        self.covered = tuple(covered)
-
-
 class _Entry:
     """A kind of server: not started before it was wanted twice, and never again once it was given up."""
 
@@ -141,7 +134,7 @@ def fits(preload: Preload, argv: Sequence[str]) -> bool:
     return tuple(argv[:size]) == preload.interpreter and len(argv) > size and not argv[size].startswith("-")
 
 
-def find(preload: Preload, shown: Shown, env: dict[str, str], launcher: Launcher) -> tuple[Server, int] | None:
+def find(preload: Preload, shown: Opening, env: dict[str, str], launcher: Launcher) -> tuple[Server, int] | None:
     """The server for commands with these variables, started now if need be, and a descriptor of the way to it, the
     caller's to close: another thread may end the server meanwhile. None: run it cold."""
     known = replace(preload, prepare=None if preload.prepare is None else (preload.prepare[0], b""))
@@ -183,7 +176,7 @@ def _after_fork() -> None:
     _known.clear()
 
 
-def _start(entry: _Entry, preload: Preload, shown: Shown, env: dict[str, str], launcher: Launcher) -> None:
+def _start(entry: _Entry, preload: Preload, shown: Opening, env: dict[str, str], launcher: Launcher) -> None:
     running = [other for other in _known.values() if other.server is not None]
     for other in running[: max(0, len(running) - MOST + 1)]:
         assert other.server is not None

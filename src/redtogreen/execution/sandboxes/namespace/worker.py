@@ -10,10 +10,9 @@ import select
 
 from . import init, orders, staging, syscalls
 from .channel import Channel, Closed, pair
-from .collector import Collector
 from .output import Pipes
+from .serving import Service, report_failures
 from .syscalls import SetupFailure
-from .writer import apply
 
 _NAMESPACES = (
     syscalls.CLONE_NEWUSER
@@ -32,48 +31,29 @@ def serve_sandbox(plan: dict, descriptors: list[int], host_process: int) -> None
     descriptors: the channel to the host, the control groups to join (as many as the plan says), the trees to attach.
     """
     channel, groups = Channel(descriptors[0]), descriptors[1 : 1 + plan["groups"]]
-    worker = Worker(plan, channel, host_process)
+    worker = Worker(channel, (host_process,), plan)
     try:
-        staging.stage(plan, descriptors[1 + plan["groups"] :])
-        worker.serve(groups)
-    except Closed:
-        pass
-    except SetupFailure as failure:
-        worker.answer(("error", failure.step, failure.errno, failure.reason))
-    except Exception as error:
-        worker.answer(("error", f"worker: {type(error).__name__}", 0, str(error)))
+        report_failures(channel, lambda: worker.serve(groups, descriptors[1 + plan["groups"] :]))
     finally:
         worker.end()
         os._exit(0)
 
 
-class Worker:
+class Worker(Service):
     """One sandbox, from staging to the death of its init."""
 
-    def __init__(self, plan: dict, host: Channel, host_process: int):
-        self.plan, self.host, self.host_process = plan, host, host_process
+    def __init__(self, host: Channel, watched: tuple[int, ...], plan: dict):
+        super().__init__(host, watched, plan)
         self.init: Channel | None = None
         self.init_pid = 0
         self.namespaces: list[int] = []
         self.groups: list[int] = []
 
-    def serve(self, groups: list[int]) -> None:
+    def serve(self, groups: list[int], trees: list[int]) -> None:
+        staging.stage(self.plan, trees)
         self._start_init(groups)
-        self.upper, self.lower, self.work = (
-            os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            for path in (f"{staging.ROOM}/upper", staging.LOWER, staging.WORK)
-        )
-        while True:
-            (order, argument), descriptors = self._next()
-            if order == "run":
-                self.answer(self._run(argument, descriptors))
-            elif order == "changes":
-                self.answer(("changes", *Collector(self.upper, self.lower, self.plan["disk"]).collect()))
-            elif order == "write":
-                self._write(argument)
-
-    def answer(self, value: tuple, descriptors: tuple[int, ...] = ()) -> None:
-        self.host.send(value, descriptors)
+        self.open_workspace()
+        self.take_orders()
 
     def end(self) -> None:
         """Kill init; the wait returns when the last process of its namespace is gone."""
@@ -81,15 +61,6 @@ class Worker:
             os.kill(self.init_pid, syscalls.SIGKILL)
             os.waitpid(self.init_pid, 0)
             self.init_pid = 0
-
-    def _next(self) -> tuple[tuple, list[int]]:
-        poll = select.poll()
-        for descriptor in (self.host.fileno(), self.host_process):
-            poll.register(descriptor, select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll()}
-        if self.host.fileno() not in ready:
-            raise Closed
-        return self.host.receive()
 
     def _start_init(self, groups: list[int]) -> None:
         self.init, inside = pair()
@@ -107,7 +78,7 @@ class Worker:
         self.init_pid = pid
         inside.close()
         handle = os.pidfd_open(pid)
-        self.answer(("started",), (handle,))
+        self.host.send(("started",), (handle,))
         os.close(handle)
         message, self.namespaces = self._from_init()
         if message[0] == "error":
@@ -117,7 +88,7 @@ class Worker:
         _, joined = message
         self.groups = [group for number, group in enumerate(groups) if number in joined]
         init.note_groups(self.plan, joined)
-        self.answer(message)
+        self.host.send(message)
 
     def _tell_init(self, order: tuple, descriptors: tuple[int, ...] = ()) -> None:
         assert self.init is not None
@@ -135,7 +106,7 @@ class Worker:
             self.init_pid = 0
             return ("died", status), []
 
-    def _run(self, request: dict, server: list[int]) -> tuple:
+    def run(self, request: dict, server: list[int]) -> tuple:
         """server: the way to a warm server that is to start the command, and perhaps what it is to install there.
         Empty: init starts it."""
         if not self.init_pid:
@@ -149,12 +120,12 @@ class Worker:
             self._tell_init(("run", request), tuple(pipes.inside))
         pipes.close_inside()
         poll = select.poll()
-        for descriptor in (self.host.fileno(), self.host_process, self.init.fileno(), *pipes.open):
+        for descriptor in (self.host.fileno(), *self.watched, self.init.fileno(), *pipes.open):
             poll.register(descriptor, select.POLLIN)
         told = False
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
-            if self.host.fileno() in ready or self.host_process in ready:
+            if ready & {self.host.fileno(), *self.watched}:
                 raise Closed  # nothing is sent to a worker while a command runs
             if self.init.fileno() in ready:
                 break
@@ -177,11 +148,3 @@ class Worker:
         orders.order(server, request, self.plan, parts)
         for descriptor in (arrival, announce, failure, report_failure, server, *prepared):
             os.close(descriptor)
-
-    def _write(self, changes: list) -> None:
-        try:
-            apply(self.work, changes)
-        except SetupFailure as failure:
-            self.answer(("error", failure.step, failure.errno, failure.reason))
-        else:
-            self.answer(("written",))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from redtogreen.errors import SandboxError
 
+from ..leases import is_orphan, lease
 from .engine import Engine, find_engine
 
 _LABEL = "redtogreen.lease"
@@ -22,12 +23,6 @@ def label() -> list[str]:
     return ["--label", f"{_LABEL}={lease(os.getpid())}"]
 
 
-def lease(pid: int) -> str:
-    """`<pid namespace>-<pid>-<start time>` of a process. Raises FileNotFoundError for one that does not live."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return f"{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{fields[19]}"
-
-
 def reap_orphans() -> list[str]:
     """Remove the containers, and the root folders, whose owner in this pid namespace no longer lives; their names.
 
@@ -37,11 +32,11 @@ def reap_orphans() -> list[str]:
     removed = []
     for name in engine.ask("ps", "--all", "--quiet", "--filter", f"label={_LABEL}").split():
         marks = _marks(engine, name)
-        if marks is not None and _is_orphan(marks.get(_LABEL, "")):
+        if marks is not None and is_orphan(marks.get(_LABEL, "")):
             engine.ask("rm", "--force", name)
             removed.append(name)
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if _is_orphan("-".join(folder.name.removeprefix(PREFIX).split("-")[:3])):
+        if is_orphan("-".join(folder.name.removeprefix(PREFIX).split("-")[:3])):
             shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
             removed.append(folder.name)
     return removed
@@ -52,15 +47,3 @@ def _marks(engine: Engine, name: str) -> dict[str, str] | None:
         return json.loads(engine.ask("inspect", "--format", "{{json .Config.Labels}}", name))
     except SandboxError:
         return None  # it has just been removed by its owner
-
-
-def _is_orphan(mark: str) -> bool:
-    if mark.count("-") != 2:
-        return False
-    space, pid, _ = mark.split("-")
-    if space != str(os.stat("/proc/self/ns/pid").st_ino):
-        return False  # of another container or machine: nobody here can say
-    try:
-        return lease(int(pid)) != mark
-    except (FileNotFoundError, ProcessLookupError):
-        return True
