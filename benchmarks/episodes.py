@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks._processes import below
 from redtogreen.execution.sandboxes import Changes, FileChange, Limits, open_sandbox, owner_for_lower
 from redtogreen.execution.sandboxes.namespace import cgroups
 
@@ -139,24 +140,8 @@ def _held() -> str:
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
     mounts = len(Path("/proc/self/mountinfo").read_text().splitlines())
     groups = sum(1 for parent in set(cgroups.parents().values()) for _ in parent.glob("redtogreen-*"))
-    count = len(_below(os.getpid()))
+    count = len(below(os.getpid()))
     return f"{resident:9}  {len(os.listdir('/proc/self/fd')):11}  {mounts:6}  {count:9}  {groups:6}"
-
-
-def _below(root: int) -> list[int]:
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if state not in "ZX":
-                parents[int(entry.name)] = int(parent)
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
 
 
 if __name__ == "__main__":

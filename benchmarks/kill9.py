@@ -28,10 +28,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.small_tasks import write_small_tasks
+from benchmarks._processes import below, children
+from benchmarks._small_tasks import write_small_tasks
 from redtogreen.trajectories.collection.load import DamagedJournal, load_run
 
-AGENT = "benchmarks.small_tasks:build_walker"
+AGENT = "benchmarks._small_tasks:build_walker"
 PR_SET_CHILD_SUBREAPER = 36
 """prctl(2): orphans of a killed collection become children of this process, so that none escapes the count."""
 SETTLE_SECONDS = 20.0
@@ -95,6 +96,8 @@ class Attack:
         (work / "tmp").mkdir(parents=True)
         os.environ["REDTOGREEN_HOME"] = self.environment["REDTOGREEN_HOME"]
         self.tasks = write_small_tasks(work / "material")
+        self.own = set(below(os.getpid()))
+        """What making the tasks has started here: this process keeps its launcher of sandboxes."""
         self.mounts = _mounts()
 
     def run(self) -> Findings:
@@ -141,7 +144,7 @@ class Attack:
             while True:
                 if not collection.alive_for(self.random.expovariate(1 / 0.8)):
                     return collection.process.returncode == 0
-                self.ever.update(_below(collection.process.pid))
+                self.ever.update(below(collection.process.pid))
                 victim, pid = self.choose(collection.process.pid)
                 if not _kill(pid):
                     continue
@@ -154,8 +157,8 @@ class Attack:
             told |= collection.told
 
     def choose(self, parent: int) -> tuple[str, int]:
-        workers = _children(parent)
-        sandboxes = [pid for worker in workers for pid in _below(worker)]
+        workers = children(parent)
+        sandboxes = [pid for worker in workers for pid in below(worker)]
         choices = [("the collection", [parent]), ("a worker", workers), ("a sandbox's process", sandboxes)]
         victim, pids = self.random.choice([(name, pids) for name, pids in choices if pids])
         return victim, self.random.choice(pids)
@@ -179,7 +182,7 @@ class Attack:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
-            alive = _below(os.getpid())
+            alive = [pid for pid in below(os.getpid()) if pid not in self.own]
             self.ever.update(alive)
             if not alive or time.monotonic() > deadline:
                 return alive
@@ -258,24 +261,6 @@ class Collection:
                 event = json.loads(line)
                 if event["event"] == "step":
                     self.told.add((event["attempt"], event["step"]))
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [
-            int(child)
-            for task in Path(f"/proc/{pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-    except OSError:
-        return []
-
-
-def _below(pid: int) -> list[int]:
-    found = []
-    for child in _children(pid):
-        found += [child, *_below(child)]
-    return found
 
 
 def _kill(pid: int) -> bool:

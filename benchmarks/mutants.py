@@ -21,15 +21,14 @@ from pathlib import Path
 import coverage
 import pytest
 
+from benchmarks._opened import opened
 from redtogreen.errors import TaskError
-from redtogreen.execution.environments import Environment, build_environment, open_project, open_workspace
+from redtogreen.execution.environments import Environment, open_workspace
 from redtogreen.execution.sandboxes import Limits
 from redtogreen.execution.sandboxes.contract import FileChange
 from redtogreen.execution.testruns import TestRun, run_tests
 from redtogreen.execution.testruns.prefilter import Mutant, Prefiltered, prefilter
-from redtogreen.execution.trees import checkout, save_tree, scan_folder
 from redtogreen.mutation import Mutation, find_mutations
-from redtogreen.store import BlobStore
 
 LIMITS = Limits(seconds=900, memory=2**30)
 
@@ -56,12 +55,9 @@ def main() -> None:
 
 
 def _measure(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
-    project = open_project(path, folder / f"work-{path.name}")
-    environment = build_environment(project)
-    store = BlobStore(folder / "blobs")
-    tree, _ = scan_folder(project.root, store)
-    lower = checkout(save_tree(tree, store), store)
-    sources = {name: store.get(tree.entries[name].name) for name in project.source_files if name in tree.entries}
+    made = opened(path, folder)
+    project, environment, lower = made.project, made.environment, made.lower
+    sources = {name: (lower / name).read_bytes() for name in project.source_files if (lower / name).is_file()}
     chosen = _sample(sources, arguments)
     mutants = [Mutant(m.key, m.path, m.start, m.end, _replacement(m, sources[m.path])) for m in chosen]
     with open_workspace(environment, lower, limits=LIMITS) as sandbox:

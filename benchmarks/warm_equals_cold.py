@@ -12,11 +12,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from redtogreen.execution.environments import build_environment, open_project, open_workspace
+from benchmarks._opened import opened
+from redtogreen.execution.environments import open_workspace
 from redtogreen.execution.sandboxes import Limits
 from redtogreen.execution.testruns import TestRun, run_tests
-from redtogreen.execution.trees import checkout, save_tree, scan_folder
-from redtogreen.store import BlobStore
 
 _LIMITS = Limits(seconds=600, memory=2**31, disk=2**30)
 
@@ -34,11 +33,8 @@ def main() -> None:
 
 
 def _compare(sdist: Path, folder: Path) -> int:
-    project = open_project(sdist, folder / "work")
-    environment = build_environment(project)
-    store = BlobStore(folder / "blobs")
-    tree, _ = scan_folder(project.root, store)
-    lower = checkout(save_tree(tree, store), store)
+    made = opened(sdist, folder)
+    project, environment, lower = made.project, made.environment, made.lower
 
     def run(warm: bool, coverage: bool) -> TestRun:
         for _ in range(4 if warm else 1):  # found out when wanted twice, started when wanted twice

@@ -19,11 +19,10 @@ from pathlib import Path
 import coverage
 import pytest
 
-from redtogreen.execution.environments import Environment, build_environment, open_project, open_workspace
+from benchmarks._opened import opened
+from redtogreen.execution.environments import Environment, open_workspace
 from redtogreen.execution.sandboxes import Limits
 from redtogreen.execution.testruns import run_tests
-from redtogreen.execution.trees import checkout, save_tree, scan_folder
-from redtogreen.store import BlobStore
 
 _TESTS = "from ten import double\n\n\n" + "\n\n".join(
     f"def test_{number}():\n    assert double({number}) == {2 * number}\n" for number in range(10)
@@ -59,11 +58,8 @@ def _ten_tests(folder: Path) -> Path:
 
 
 def _measure(path: Path, folder: Path, rounds: int) -> None:
-    project = open_project(path, folder / f"work-{path.name}")
-    environment = build_environment(project)
-    store = BlobStore(folder / "blobs")
-    tree, _ = scan_folder(project.root, store)
-    lower = checkout(save_tree(tree, store), store)
+    made = opened(path, folder)
+    project, environment, lower = made.project, made.environment, made.lower
     limits = Limits(memory=2**30)
 
     def in_sandbox(warm: bool) -> Callable[[], tuple[float, int]]:
