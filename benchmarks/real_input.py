@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handwritten_bugs import apply_bug, load_bugs
-from redtogreen.pipeline import load_trajectories
+from redtogreen.inputs import load_trajectories
 from redtogreen.records import Trajectory, views
 from redtogreen.tasks.files import join_tasks
 

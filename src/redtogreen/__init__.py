@@ -21,7 +21,7 @@ _WHERE = {
     "Sandbox": "redtogreen.execution.sandboxes",
     "Recipe": "redtogreen.rewards",
     "load_tasks": "redtogreen.pipeline",
-    "load_trajectories": "redtogreen.pipeline",
+    "load_trajectories": "redtogreen.inputs",
     "make_tasks": "redtogreen.pipeline",
     "admit": "redtogreen.pipeline",
     "collect": "redtogreen.pipeline",

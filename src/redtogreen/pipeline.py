@@ -13,13 +13,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redtogreen.errors import TaskError, UsageError, nearest
-from redtogreen.records import Grade, RowError, Score, Task, Trajectory, check_kind
+from redtogreen.inputs import Reading, load_trajectories, open_rows
+from redtogreen.records import Grade, Score, Task, Trajectory
 from redtogreen.store import BlobStore
 
 if TYPE_CHECKING:
@@ -232,6 +233,40 @@ def replay(run: Path | str, attempt: str, out: Path | str) -> Replay:
     return play(Path(run), attempt, Path(out))
 
 
+def branch(
+    run: Path | str,
+    attempt: str,
+    step: int,
+    out: Path | str,
+    *,
+    agent: str | None = None,
+    attempts: int = 3,
+    workers: int | None = None,
+    seed: int = 0,
+    temperature: float | None = None,
+    options: Mapping[str, str] | None = None,
+    recipe: str = "default",
+    on_event: OnEvent | None = None,
+) -> CollectReport:
+    """New attempts that go on after a step of a recorded one, as a run in `out`. agent: default that of the run."""
+    from redtogreen.trajectories.collection import branch as go_on
+
+    return go_on(
+        Path(run),
+        attempt,
+        step,
+        Path(out),
+        agent=agent,
+        attempts=attempts,
+        workers=workers,
+        seed=seed,
+        temperature=temperature,
+        options=options,
+        scorer=Scorer(str(recipe)),
+        on_event=on_event,
+    )
+
+
 # 4. attempts x recipe -> rewards
 
 
@@ -279,76 +314,6 @@ def score_input(
     elif is_run(Path(source)):
         keep_scores(Path(source), scores)
     return scores
-
-
-# Reading what was recorded, wherever it lies
-
-
-@dataclass
-class Reading:
-    """How to read rows that break the schema, and what was met."""
-
-    lenient: bool = False
-    """Move unknown fields to `extra` instead of refusing the row."""
-    go_on: bool = False
-    """Leave broken rows out instead of stopping at the first."""
-    moved: list[str] = field(default_factory=list)
-    """Where unknown fields were moved from."""
-    broken: list[RowError] = field(default_factory=list)
-    """Rows left out."""
-
-
-def open_rows(
-    source: Path | str, datasets: Path | str = Path("datasets"), reading: Reading | None = None
-) -> Iterator[tuple[str, int, Trajectory | RowError]]:
-    """(place, row number, row) of a run folder, a FILE.jsonl, or a dataset (NAME or NAME/VERSION).
-
-    A line that breaks the schema comes as its error. Raises UsageError when there is nothing of that name.
-    """
-    from redtogreen.data.datasets import dataset_names, load_dataset
-    from redtogreen.records import read_rows
-    from redtogreen.trajectories.collection import is_run, load_run
-
-    path = Path(source)
-    reading = reading or Reading()
-    if is_run(path):
-        yield from ((str(path), number, row) for number, row in enumerate(load_run(path), 1))
-    elif path.is_file():
-        check_kind(path, "trajectories")
-        yield from (
-            (str(path), number, row)
-            for number, row in read_rows(path, Trajectory, lenient=reading.lenient, moved=reading.moved)
-        )
-    elif path.is_dir() and (path / "kept.jsonl").is_file():
-        yield from open_rows(path / "kept.jsonl", datasets, reading)
-    elif path.exists():
-        raise UsageError(f"{path} is no run folder", "give a run folder, a dataset, or a FILE.jsonl")
-    else:
-        known = dataset_names(Path(datasets))
-        if str(source).split("/")[0] not in known:
-            close = nearest(str(source), [*known, *(item.name for item in path.absolute().parent.glob("*"))])
-            raise UsageError(
-                f"there is no run folder, file or dataset {str(source)!r}",
-                (f"did you mean {close!r}? " if close else "") + f"datasets are looked for in {datasets}",
-            )
-        rows = load_dataset(str(source), Path(datasets)).rows()
-        yield from ((str(source), number, row) for number, row in enumerate(rows, 1))
-
-
-def load_trajectories(
-    source: Path | str, datasets: Path | str = Path("datasets"), reading: Reading | None = None
-) -> Iterator[Trajectory]:
-    """Trajectories of a run folder, a FILE.jsonl or a dataset; the first broken line raises its RecordError.
-
-    With `reading.go_on` broken rows are put into `reading.broken` and the others follow.
-    """
-    for _, _, row in open_rows(source, datasets, reading):
-        if not isinstance(row, RowError):
-            yield row
-        elif reading is not None and reading.go_on:
-            reading.broken.append(row)
-        else:
-            raise row
 
 
 # 5. attempts -> kept and dropped, 6. kept attempts -> dataset version, 7. version -> a trainer's files

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from redtogreen.records import Ending, Evidence, Feedback, TaskView, Trajectory
+from redtogreen.records import Ending, Evidence, Feedback, Step, TaskView, Trajectory
 
 
 class AttemptEnded(Exception):
@@ -40,6 +40,10 @@ class Workspace(Protocol):
     """An agent's only way to touch the repository. Every call is recorded before its answer is returned."""
 
     task: TaskView
+
+    @property
+    def history(self) -> Sequence[Step]:
+        """Steps that were taken before this agent came: of the attempt it branches from; usually none."""
 
     @property
     def steps_left(self) -> int:

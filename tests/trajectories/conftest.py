@@ -80,6 +80,12 @@ class Solver(Base):
         w.act("run_test", {}, stage="coding")
         w.act("submit", {}, stage="coding")
 
+class Successor(Base):
+    """Says how many steps it found taken, and submits."""
+    def run(self, w):
+        w.act("run_command", {"cmd": f"echo {len(w.history)}"}, stage="coding")
+        w.act("submit", {}, stage="coding")
+
 class Nothing(Base):
     def run(self, w):
         w.act("submit", {}, stage="plan")

@@ -1,9 +1,9 @@
-"""`collect`, `evaluate`, `replay`: agents at work."""
+"""`collect`, `evaluate`, `replay`, `branch`: agents at work."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,13 @@ from redtogreen.cli.failures import keeps
 from redtogreen.cli.options import Display, DisplayKind, Json, Recipe, Seed, TasksFile, Workers, pairs
 from redtogreen.cli.output import emit, lead, say
 
+if TYPE_CHECKING:
+    from redtogreen.trajectories.collection import CollectReport
+
 Agent = Annotated[str, typer.Option(metavar="NAME", help="Agent: see `redtogreen list agents`.")]
+Option = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the agent; may be given several times.")
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Attempt = Annotated[
     str, typer.Argument(metavar="ATTEMPT", help="Attempt id, an unambiguous part of it, or a row number.")
@@ -23,6 +29,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("collect")(collect)
     app.command("evaluate")(evaluate)
     app.command("replay")(replay)
+    app.command("branch")(branch)
 
 
 def collect(
@@ -33,9 +40,7 @@ def collect(
     workers: Workers = None,
     seed: Seed = 0,
     temperature: Annotated[float | None, typer.Option(min=0.0, help="Default: the agent's own.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the agent; may be given several times.")
-    ] = None,
+    option: Option = None,
     recipe: Recipe = "default",
     require: Annotated[
         list[str] | None,
@@ -47,8 +52,6 @@ def collect(
     """Let an agent work on every task and record all of it. Exit 3: no attempt could be judged."""
     from redtogreen import pipeline
     from redtogreen.execution.sandboxes.backends import demand
-    from redtogreen.insight.tables import counts_table
-    from redtogreen.records.grade import REWARDED
 
     demand(require or [])
     with (
@@ -67,6 +70,13 @@ def collect(
             recipe=recipe,
             on_event=shown.event,
         )
+    _show(report, out, as_json)
+
+
+def _show(report: CollectReport, out: Path, as_json: bool) -> None:
+    from redtogreen.insight.tables import counts_table
+    from redtogreen.records.grade import REWARDED
+
     for place in report.damage:
         say(f"warning: {place}")
     data = {"attempts": report.attempts, "outcomes": report.outcomes, "run": report.run}
@@ -151,3 +161,46 @@ def replay(
     lead(as_json, f"show {out} 1")
     if not report.same:
         raise typer.Exit(1)
+
+
+def branch(
+    run: RunFolder,
+    attempt: Attempt,
+    step: Annotated[
+        int, typer.Argument(metavar="STEP", min=0, help="The last step that is shared; 0: the start of the task.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="RUN", help="Run folder; the same command again goes on in it.")],
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who goes on. Default: the run's agent, with its options.")
+    ] = None,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts to make.")] = 3,
+    workers: Workers = None,
+    seed: Seed = 0,
+    temperature: Annotated[float | None, typer.Option(min=0.0, help="Default: the run's.")] = None,
+    option: Option = None,
+    recipe: Recipe = "default",
+    display: Display = DisplayKind.auto,
+    as_json: Json = False,
+) -> None:
+    """Make new attempts that go on after a step of a recorded one. Exit 3: no attempt could be judged."""
+    from redtogreen import pipeline
+
+    with (
+        keeps(f"every step recorded so far is kept in {out}", "run the same command again to go on"),
+        open_display(display, "attempts", None if out.exists() else attempts) as shown,
+    ):
+        report = pipeline.branch(
+            run,
+            attempt,
+            step,
+            out,
+            agent=agent,
+            attempts=attempts,
+            workers=workers,
+            seed=seed,
+            temperature=temperature,
+            options=pairs(option) if option else None,
+            recipe=recipe,
+            on_event=shown.event,
+        )
+    _show(report, out, as_json)

@@ -19,7 +19,7 @@ from redtogreen.cli.output import say
 
 ORDER = (
     *("demo", "run", "sources", "tasks", "collect", "evaluate", "grade", "score", "recipe", "clean", "dataset"),
-    *("export", "show", "report", "replay", "exec", "shell", "doctor", "gc", "list"),
+    *("export", "show", "report", "replay", "branch", "exec", "shell", "doctor", "gc", "list"),
 )
 """Order of the commands in the help: that of the chain."""
 

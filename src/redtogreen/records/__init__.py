@@ -20,6 +20,7 @@ from redtogreen.records.task import (
 )
 from redtogreen.records.trajectory import (
     ACTIONS,
+    Branch,
     Ending,
     Feedback,
     FinalState,
@@ -33,6 +34,7 @@ from redtogreen.records.verdict import Verdict
 
 __all__ = [
     "ACTIONS",
+    "Branch",
     "Certificate",
     "ComponentScore",
     "Ending",

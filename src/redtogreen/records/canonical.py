@@ -47,6 +47,7 @@ def canonical_trajectory(trajectory: Trajectory) -> dict[str, Any]:
     row["final_state"].pop("changes", None)
     for step in row["trajectory"]:
         step.pop("seconds", None)
+        step.pop("changes", None)
         step.get("observation", {}).pop("seconds", None)
         step.get("observation", {}).pop("full", None)
     return _normalised(row)

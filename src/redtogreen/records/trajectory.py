@@ -82,6 +82,9 @@ class Step(Record, kw_only=True, omit_defaults=True):
     """Content hash of the workspace after the step."""
     diff: str | None = None
     """Unified diff of what this step changed; None: nothing."""
+    changes: str | None = None
+    """Blob of the run with every file that differs from the start state after this step, from which others can go on;
+    None: as before the step, or not kept."""
     extra: dict[str, Any] = {}
 
 
@@ -107,6 +110,15 @@ class FinalState(Record, kw_only=True, omit_defaults=True):
     """Blob of the run with every changed file, from which the attempt can be graded again; None: not kept."""
 
 
+class Branch(Record, kw_only=True):
+    """Where an attempt began that did not begin at the start of its task."""
+
+    attempt: str
+    """The attempt whose first steps it shares."""
+    step: int
+    """How many of them."""
+
+
 class Metadata(Record, kw_only=True, omit_defaults=True):
     """Where a trajectory comes from and under which conditions it was recorded."""
 
@@ -120,6 +132,8 @@ class Metadata(Record, kw_only=True, omit_defaults=True):
     """Which attempt of its task, from 0."""
     retry: int = 0
     """How often this attempt was lost with its machine before."""
+    branch: Branch | None = None
+    """None: it began at the start."""
     project: str | None = None
     environment: str | None = None
     recorder: str | None = None

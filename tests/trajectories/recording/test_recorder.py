@@ -216,7 +216,9 @@ def test_secrets_reach_the_agent_but_never_the_disk(bench, tmp_path):
     answer = b.act("run_command", cmd=f"cat config.py; seq 1 9000; echo {PASSWORD}; echo AKIAQ3EGRZ7ABCDEFG2H")
     assert PASSWORD in answer.observation["stdout_tail"]
     patch = b.workspace.final_patch()
-    text = repr(b.recorded()) + patch + "".join(b.blobs.get(name).decode() for name in b.blobs.names())
+    text = (
+        repr(b.recorded()) + patch + "".join(b.blobs.get(name).decode("utf-8", "replace") for name in b.blobs.names())
+    )
     assert PASSWORD not in text and "AKIAQ3EGRZ7ABCDEFG2H" not in text
     assert "PASSWORD = '<SECRET:password:1>'" in patch and "<SECRET:aws-access-key:1>" in text
     assert b.workspace.redacted_files == {"config.py"} and b.workspace.redactions > 3

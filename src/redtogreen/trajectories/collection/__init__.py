@@ -1,8 +1,8 @@
-"""Many attempts on many tasks: scheduling, resuming, the run folder, evaluation, replay."""
+"""Many attempts on many tasks: scheduling, resuming, the run folder, evaluation, replay, branches."""
 
 from __future__ import annotations
 
-from redtogreen.trajectories.collection.again import Replay, grade_again, replay
+from redtogreen.trajectories.collection.again import Replay, branch, grade_again, replay
 from redtogreen.trajectories.collection.collect import CollectReport, collect
 from redtogreen.trajectories.collection.evaluate import evaluate
 from redtogreen.trajectories.collection.load import DamagedJournal, load_run
@@ -14,6 +14,7 @@ __all__ = [
     "DamagedJournal",
     "Replay",
     "RunFolder",
+    "branch",
     "collect",
     "evaluate",
     "grade_again",

@@ -1,4 +1,4 @@
-"""A recorded run once more: its final workspaces graded again, one of its attempts played again."""
+"""A recorded run once more: its workspaces graded again, an attempt played again, or gone on with after a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from redtogreen.errors import UsageError
 from redtogreen.execution.executors.local import run_jobs
 from redtogreen.grading.grade import grade
 from redtogreen.grading.patches import grade_patch
-from redtogreen.records import Grade, Task, Trajectory, write_jsonl
+from redtogreen.records import Grade, Score, Task, Trajectory, write_jsonl
 from redtogreen.records.canonical import canonical_trajectory
 from redtogreen.records.grade import REWARDED
 from redtogreen.records.ids import pick
 from redtogreen.tasks.files import blobs_of, write_tasks
-from redtogreen.trajectories.collection.collect import collect
+from redtogreen.trajectories.collection.collect import CollectReport, collect
 from redtogreen.trajectories.collection.load import AttemptEntry, index_run, load_attempt, load_run
+from redtogreen.trajectories.collection.origin import Origin
 from redtogreen.trajectories.collection.run_folder import RunFolder
 from redtogreen.trajectories.recording.kept_changes import load_changes
 from redtogreen.trajectories.recording.workspace_state import UNSHOWN
@@ -95,19 +96,70 @@ def replay(run: Path, attempt: str, out: Path) -> Replay:
             f"attempt {row.attempt} cannot be played again: secrets were replaced in its record",
             "replay an attempt without redactions",
         )
-    material = out / ".replay"
-    material.mkdir(parents=True, exist_ok=True)
-    write_tasks(material / "task.jsonl", [task for task in folder.tasks() if task.task_id == row.task_id])
-    blobs = blobs_of(material / "task.jsonl").root
-    if not blobs.is_symlink():
-        blobs.symlink_to(folder.task_blobs.root.absolute())
-    write_jsonl(material / "attempt.jsonl", [row])
-    options = {"trajectory": f"{material / 'attempt.jsonl'}#{row.attempt}"}
-    collect(material / "task.jsonl", "replay", out, attempts=1, workers=1, seed=row.metadata.seed or 0, options=options)
+    task = _task_alone(folder, row.task_id, out / ".replay")
+    write_jsonl(task.parent / "attempt.jsonl", [row])
+    options = {"trajectory": f"{task.parent / 'attempt.jsonl'}#{row.attempt}"}
+    collect(task, "replay", out, attempts=1, workers=1, seed=row.metadata.seed or 0, options=options)
     (*_, played) = load_run(out)
     differences = list(_differences(row, played))
     same = not differences and played.outcome == row.outcome
     return Replay(str(row.attempt), len(played.trajectory), same, played.outcome, row.outcome, differences)
+
+
+def branch(
+    run: Path,
+    attempt: str,
+    step: int,
+    out: Path,
+    *,
+    agent: str | None = None,
+    attempts: int = 3,
+    workers: int | None = None,
+    seed: int = 0,
+    temperature: float | None = None,
+    options: Mapping[str, str] | None = None,
+    scorer: Callable[[Trajectory], Score] | None = None,
+    on_event: Emit | None = None,
+) -> CollectReport:
+    """Make new attempts that go on after a step of a recorded one; 0: from the start of its task.
+
+    They are a run of their own in `out`, which can be resumed and holds the shared steps too: these count towards the
+    limit of steps, but their time does not count. An agent finds them in `Workspace.history`. Without `agent` the agent
+    of `run` goes on, with its temperature and options where none are given. `attempt` as in `replay`. Raises as
+    `collect`, and UsageError for a step that nobody can go on from.
+    """
+    folder, out = RunFolder.open(run), Path(out).absolute()
+    row = find_attempt(folder, attempt)
+    origin = Origin.at(row, step, folder.blobs, folder.task_blobs)
+    before = folder.settings()
+    if agent is None:
+        agent, options = before["agent"], before["options"] if options is None else options
+        temperature = before["temperature"] if temperature is None else temperature
+    task = _task_alone(folder, row.task_id, out / ".branch")
+    return collect(
+        task,
+        agent,
+        out,
+        attempts=attempts,
+        workers=workers,
+        seed=seed,
+        temperature=temperature,
+        options=options,
+        scorer=scorer,
+        origin=origin,
+        on_event=on_event,
+    )
+
+
+def _task_alone(run: RunFolder, task_id: str, folder: Path) -> Path:
+    """A tasks file in this folder with one task of a run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "task.jsonl"
+    write_tasks(file, [task for task in run.tasks() if task.task_id == task_id])
+    blobs = blobs_of(file).root
+    if not blobs.is_symlink():
+        blobs.symlink_to(run.task_blobs.root.absolute())
+    return file
 
 
 def find_attempt(run: RunFolder, name: str) -> Trajectory:

@@ -29,9 +29,10 @@ from redtogreen.grading.grade import grade
 from redtogreen.grading.overlay import is_protected
 from redtogreen.grading.workspace import load_workspace, refuse_weaker, sandbox_limits
 from redtogreen.protocols import Agent, AgentSettings, AttemptEnded
-from redtogreen.records import Ending, FinalState, Grade, Metadata, Probe, Score, Task, TestSummary, Trajectory
+from redtogreen.records import Branch, Ending, FinalState, Grade, Metadata, Probe, Score, Task, TestSummary, Trajectory
 from redtogreen.records.grade import REWARDED
 from redtogreen.store import BlobStore
+from redtogreen.trajectories.collection.origin import Origin, read_origin
 from redtogreen.trajectories.collection.run_folder import RunFolder
 from redtogreen.trajectories.recording.journal import JournalWriter
 from redtogreen.trajectories.recording.probe import Prober
@@ -57,6 +58,8 @@ class AttemptSettings:
     temperature: float
     options: Mapping[str, str]
     scorer: Callable[[Trajectory], Score] | None = None
+    branch: Branch | None = None
+    """Where they begin, if not at the start of their task; the run's folder holds it."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def run_attempt(settings: AttemptSettings, job: AttemptJob, emit: Emit) -> dict[
         return summary, failure
 
     if agent is not None and course.machine_error is None:
-        _work(course, agent, job, run, tools, redactor, emit, finish)
+        origin = read_origin(run.origin_file, run.blobs) if settings.branch is not None else None
+        _work(course, agent, job, run, tools, redactor, emit, finish, origin)
     summary, failure = finish()
     if failure is not None:
         raise failure
@@ -146,6 +150,7 @@ def started_event(
         seed=job.seed,
         index=job.index,
         retry=job.retry,
+        branch=settings.branch,
         project=task.provenance.project,
         environment=task.environment,
         recorder=__version__,
@@ -194,6 +199,7 @@ def _work(
     redactor: Redactor,
     emit: Emit,
     finish: Callable[[], object],
+    origin: Origin | None,
 ) -> None:
     """Let the agent work in its sandbox; the sandbox is gone when this returns.
 
@@ -203,7 +209,8 @@ def _work(
     try:
         environment, lower = load_workspace(job.task, store)
         limits = sandbox_limits(job.task, min(COMMAND_SECONDS, job.task.limits.seconds))
-        with open_workspace(environment, lower, limits=limits) as sandbox:
+        changes = None if origin is None else origin.changes()
+        with open_workspace(environment, lower, changes=changes, limits=limits) as sandbox:
             course.sandbox = {"tier": tier_of(sandbox.guarantees), "guarantees": dict(sandbox.guarantees)}
             refuse_weaker(job.task, sandbox)
             workspace = RecordingWorkspace(
@@ -218,6 +225,8 @@ def _work(
                 emit=emit,
             )
             course.steps = workspace
+            if origin is not None:
+                workspace.resume(origin.steps)
 
             def abandon() -> NoReturn:
                 try:

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from redtogreen import registry
 from redtogreen.errors import EnvironmentUnavailable, UsageError
 from redtogreen.execution.executors.local import WorkerLost, run_jobs
@@ -19,9 +21,11 @@ from redtogreen.protocols import AgentSettings
 from redtogreen.records import Score, Task, Trajectory
 from redtogreen.records.canonical import digest
 from redtogreen.records.grade import REWARDED
+from redtogreen.store import disk_errors
 from redtogreen.tasks.files import read_tasks
 from redtogreen.trajectories.collection.attempt import AttemptJob, AttemptSettings, run_attempt, started_event
 from redtogreen.trajectories.collection.load import AttemptEntry, RunIndex, index_run
+from redtogreen.trajectories.collection.origin import Origin
 from redtogreen.trajectories.collection.run_folder import RunFolder
 from redtogreen.trajectories.collection.tables import write_tables
 from redtogreen.trajectories.recording.redaction import Redactor
@@ -56,13 +60,14 @@ def collect(
     temperature: float | None = None,
     options: Mapping[str, str] | None = None,
     scorer: Callable[[Trajectory], Score] | None = None,
+    origin: Origin | None = None,
     on_event: Emit | None = None,
 ) -> CollectReport:
     """Let an agent make `attempts` attempts at every task, recording each step; the same call again continues a run.
 
     `workers`: processes at once, None for one per core. `scorer`: picklable; fills in reward and components when an
-    attempt finishes. `on_event` is told of "attempt_started", "step" and "attempt_finished" after they are on the disk,
-    and of "attempt_interrupted".
+    attempt finishes. `origin`: where the attempts begin, if not at the start of their task. `on_event` is told of
+    "attempt_started", "step" and "attempt_finished" after they are on the disk, and of "attempt_interrupted".
 
     An attempt that was lost with its process or machine stays as it is, marked interrupted, and a new attempt with the
     same seed takes its place (`:retry1`). One that fails for the machine, or whose own worker is lost, is made once
@@ -84,6 +89,8 @@ def collect(
         "temperature": DEFAULT_TEMPERATURE if temperature is None else float(temperature),
         "options": {str(key): str(value) for key, value in sorted((options or {}).items())},
     }
+    if origin is not None:
+        settings["branch"] = msgspec.to_builtins(origin.branch)
     if not tasks.is_file():
         read_tasks(tasks)  # says what is wrong, and what is near
     registry.load("agents", agent)
@@ -91,7 +98,11 @@ def collect(
     run.check_place()
     with run.locked() as lock:
         rows = run.prepare(tasks, settings)
-        shared = AttemptSettings(str(out), agent, settings["temperature"], settings["options"], scorer)
+        if origin is not None:
+            with disk_errors(out):
+                origin.keep(run.origin_file, run.blobs)
+        branch = None if origin is None else origin.branch
+        shared = AttemptSettings(str(out), agent, settings["temperature"], settings["options"], scorer, branch)
         plan = _Plan(rows, settings)
         _mark_interrupted(run, tell, shared)
         jobs = plan.open_jobs(index_run(run))
@@ -104,14 +115,14 @@ def collect(
         return _report(run, index_run(run))
 
 
-def attempt_id(task_id: str, agent: str, seed: int, index: int, retry: int = 0) -> str:
-    """The name of one attempt."""
-    return f"{task_id}:{agent}:{seed}:{index}" + (f":retry{retry}" if retry else "")
+def attempt_id(start: str, agent: str, seed: int, index: int, retry: int = 0) -> str:
+    """The name of one attempt. start: where it begins, a task's id or `ATTEMPT@STEP`."""
+    return f"{start}:{agent}:{seed}:{index}" + (f":retry{retry}" if retry else "")
 
 
-def attempt_seed(seed: int, task_id: str, index: int) -> int:
-    """Seed of one attempt, 48 bits of SHA-256 over the run's seed, the task and the index."""
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{task_id}\0{index}".encode()).digest()[:6], "big")
+def attempt_seed(seed: int, start: str, index: int) -> int:
+    """Seed of one attempt, 48 bits of SHA-256 over the run's seed, where it begins (see `attempt_id`) and the index."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{start}\0{index}".encode()).digest()[:6], "big")
 
 
 @dataclass(frozen=True)
@@ -140,9 +151,10 @@ class _Plan:
         return jobs
 
     def _job(self, task: Task, number: int, retry: int) -> AttemptJob:
-        seed, agent = self.settings["seed"], self.settings["agent"]
-        name = attempt_id(task.task_id, agent, seed, number, retry)
-        return AttemptJob(name, task, number, attempt_seed(seed, task.task_id, number), retry)
+        seed, agent, branch = self.settings["seed"], self.settings["agent"], self.settings.get("branch")
+        start = task.task_id if branch is None else f"{branch['attempt']}@{branch['step']}"
+        name = attempt_id(start, agent, seed, number, retry)
+        return AttemptJob(name, task, number, attempt_seed(seed, start, number), retry)
 
 
 def _work(

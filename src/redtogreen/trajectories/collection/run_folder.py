@@ -3,6 +3,7 @@
 RUN/
   run.toml                resolved settings; the same command with the same settings continues the run
   tasks.jsonl             the tasks, with tasks.blobs/ beside them: the folder stands on its own
+  origin.jsonl            where the attempts begin, if not at the start of their task
   journal/<writer>.rtgj   what happened, one file per writing process: the authority
   blobs/                  long texts by their hash
   trajectories.parquet/   finished attempts, scalars       steps/plan-*.parquet, steps/coding-*.parquet   the steps
@@ -32,7 +33,7 @@ from redtogreen.store import BlobStore, disk_errors, write_atomic
 from redtogreen.tasks.files import blobs_of, copy_blobs, read_tasks
 from redtogreen.trajectories.recording.journal import JournalWriter, sync_folder
 
-_OURS = {"run.toml", "tasks.jsonl", "tasks.blobs", "journal", "blobs", "lock"}
+_OURS = {"run.toml", "tasks.jsonl", "tasks.blobs", "origin.jsonl", "journal", "blobs", "lock"}
 _LOCK_PATIENCE = 15.0
 """Seconds to wait for the workers of a killed collection to end."""
 
@@ -44,6 +45,7 @@ class RunFolder:
         self.path = Path(path)
         self.settings_file = self.path / "run.toml"
         self.tasks_file = self.path / "tasks.jsonl"
+        self.origin_file = self.path / "origin.jsonl"
         self.journals = self.path / "journal"
         self.tables = self.path / "trajectories.parquet"
         self.steps = self.path / "steps"

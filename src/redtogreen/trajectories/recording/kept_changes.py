@@ -1,4 +1,4 @@
-"""The final workspace of an attempt, kept file by file so that it can be judged again.
+"""The workspace of an attempt, kept file by file: the final one to be judged again, that of a step to go on from.
 
 It is one blob of the run: a MessagePack list of `KeptChange`, sorted by path, by-products included. Secrets are
 replaced before it is written; what the grader would not take for its size is kept as its size alone.
@@ -24,12 +24,18 @@ class KeptChange(msgspec.Struct, array_like=True, frozen=True):
     path: str
     kind: Literal["file", "link", "deleted"]
     content: bytes
-    """Bytes of a file, target of a link; empty for a file of more than `MAX_FILE` bytes."""
+    """Bytes of a file, target of a link; empty for a file of more than `MAX_FILE` bytes, and where `blob` is set."""
     executable: bool
     size: int
     """Bytes of the content in the workspace."""
     redacted: bool
     """Whether a secret was replaced in the content or in the path."""
+    blob: str = ""
+    """Name of the blob that holds the content: a file that many steps leave as it is, is stored once."""
+
+
+APART = 32 * 2**10
+"""Bytes; a larger content is a blob of its own."""
 
 
 def keep_changes(changes: Changes, clean: Collection[str], redactor: Redactor, blobs: BlobStore) -> str:
@@ -43,7 +49,9 @@ def keep_changes(changes: Changes, clean: Collection[str], redactor: Redactor, b
         elif path not in clean:
             content = redactor.text(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         redacted = redactor.count > before
-        kept.append(KeptChange(name, change.kind, content, change.executable, len(change.content), redacted))
+        blob = blobs.put(content) if len(content) > APART else ""
+        inline = b"" if blob else content
+        kept.append(KeptChange(name, change.kind, inline, change.executable, len(change.content), redacted, blob))
     return blobs.put(msgspec.msgpack.encode(kept))
 
 
@@ -56,8 +64,8 @@ def load_changes(name: str, blobs: BlobStore) -> tuple[Changes, list[str]]:
         kept = msgspec.msgpack.decode(blobs.get(name), type=list[KeptChange])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(f"blob {name} holds no changes of a workspace: {error}", "restore it from a copy") from None
-    changes = {
-        one.path: FileChange(one.kind, one.content if one.size <= MAX_FILE else bytes(one.size), one.executable)
-        for one in kept
-    }
+    changes = {}
+    for one in kept:
+        content = blobs.get(one.blob) if one.blob else one.content
+        changes[one.path] = FileChange(one.kind, content if one.size <= MAX_FILE else bytes(one.size), one.executable)
     return changes, [one.path for one in kept if one.redacted]

@@ -6,12 +6,12 @@ The order is the promise: when the agent has its answer, the step is on the disk
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from redtogreen.errors import AgentError, RedToGreenError, nearest
+from redtogreen.errors import AgentError, RedToGreenError, SandboxError, nearest
 from redtogreen.execution.sandboxes.contract import Changes, Sandbox
 from redtogreen.execution.trees import load_tree
 from redtogreen.protocols import Answer, AttemptEnded
@@ -23,7 +23,7 @@ from redtogreen.trajectories.recording.kept_changes import keep_changes
 from redtogreen.trajectories.recording.probe import Prober
 from redtogreen.trajectories.recording.redaction import Redactor
 from redtogreen.trajectories.recording.texts import recorded_observation, shorten, shortened
-from redtogreen.trajectories.recording.workspace_state import UNSHOWN, WorkspaceState
+from redtogreen.trajectories.recording.workspace_state import UNSHOWN, WorkspaceState, recorded
 
 PLAN_ACTIONS = ("list_files", "search_text", "search_symbol", "open_file", "write_plan", "submit")
 """What a plan may consist of: it changes nothing and executes nothing."""
@@ -70,8 +70,28 @@ class RecordingWorkspace:
         self._redactor, self._emit, self._clock = redactor, emit, clock
         self._state = WorkspaceState(load_tree(str(task.start_state.tree), store), store)
         self._actions = Actions(sandbox, self.task)
+        self.history: tuple[Step, ...] = ()
+        self._clean: set[str] = set()
+        """Changed paths whose content holds no secret."""
         self._started = clock()
         self._hidden = 0.0
+
+    def resume(self, history: Sequence[Step]) -> None:
+        """Go on after these steps of another attempt, in a sandbox opened with the changes they made.
+
+        Raises SandboxError when the workspace is not as the last of them left it.
+        """
+        self.changes = self._sandbox.changes()
+        self._state.update(self.changes)
+        if history and history[-1].tree != self._state.hash:
+            raise SandboxError(
+                f"the workspace after step {history[-1].step} could not be restored: its content is "
+                f"{self._state.hash}, recorded is {history[-1].tree}",
+                "branch from another step",
+            )
+        for step in history:
+            self._journal.append({"event": "step", "attempt": self._attempt, "step": msgspec.to_builtins(step)})
+        self.history, self.steps = tuple(history), list(history)
 
     @property
     def steps_left(self) -> int:
@@ -187,6 +207,7 @@ class RecordingWorkspace:
         if len(diff) > MAX_DIFF:
             step.extra = {"full_diff": self._blobs.put(diff.encode("utf-8", "replace"))}
         step.diff = shorten(diff, MAX_DIFF)
+        step.changes = self._keep(shown.keys())
         try:
             step.probe = self._prober.probe(self._task, self.changes)
         except RedToGreenError as error:
@@ -206,6 +227,14 @@ class RecordingWorkspace:
     def final_patch(self) -> str:
         """Unified diff from the start state to the workspace, redacted."""
         return "".join(self._redacted(self._state.against_start()).values())
+
+    def _keep(self, touched: Collection[str]) -> str:
+        """Store the changed files as they are now; `touched`: the paths that changed since they were last kept."""
+        diffs = self._state.against_start(touched)
+        shown = self._redacted(diffs)
+        self._clean -= set(touched)
+        self._clean |= {path for path, diff in shown.items() if diff == diffs[path] and UNSHOWN not in diff}
+        return keep_changes(recorded(self.changes), self._clean, self._redactor, self._blobs)
 
     def keep_final(self, changes: Changes) -> tuple[str, str]:
         """Store the changed files of the final workspace, redacted; returns the patch and the blob's name."""

@@ -5,6 +5,7 @@ Contents stay off the disk here, since they have not been searched for secrets y
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 
 from redtogreen.execution.sandboxes.contract import Changes
@@ -42,7 +43,7 @@ class WorkspaceState:
 
     def update(self, changes: Changes) -> dict[str, str]:
         """Take in the workspace's changes against the start; returns path -> diff of what changed since last time."""
-        before, self.tree = self.tree, apply_changes(self.start, _recorded(changes), self._memory)
+        before, self.tree = self.tree, apply_changes(self.start, recorded(changes), self._memory)
         if self.tree.entries == before.entries:
             return {}
         self.hash = self.tree.hash
@@ -50,13 +51,13 @@ class WorkspaceState:
         self._memory.keep({entry.name for entry in self.tree.entries.values()})
         return shown
 
-    def against_start(self) -> dict[str, str]:
-        """Path -> diff from the start state."""
-        return self._diffs(self.start, self.tree)
+    def against_start(self, paths: Collection[str] | None = None) -> dict[str, str]:
+        """Path -> diff from the start state, of these paths or of all."""
+        return self._diffs(self.start, self.tree, paths)
 
-    def _diffs(self, before: Tree, after: Tree) -> dict[str, str]:
+    def _diffs(self, before: Tree, after: Tree, paths: Collection[str] | None = None) -> dict[str, str]:
         shown = {}
-        for path in sorted(before.entries.keys() | after.entries.keys()):
+        for path in sorted(before.entries.keys() | after.entries.keys() if paths is None else paths):
             pair = [tree.entries.get(path) for tree in (before, after)]
             if pair[0] == pair[1]:
                 continue
@@ -68,7 +69,8 @@ class WorkspaceState:
         return shown
 
 
-def _recorded(changes: Changes) -> Changes:
+def recorded(changes: Changes) -> Changes:
+    """Without by-products."""
     return {path: change for path, change in changes.items() if not _by_product(path)}
 
 
