@@ -28,6 +28,7 @@ _known: dict[str, _Kept | None] = {}
 _latest: OrderedDict[tuple[str, Path], Preload] = OrderedDict()
 _MOST = 8
 _WORKSPACE = "/work/"
+_FORMAT = 2
 _lock = threading.Lock()
 
 
@@ -74,7 +75,11 @@ def _read(path: Path) -> _Kept | None:
 
 def _preload(kept: _Kept, roots: Sequence[str], lower: Path) -> Preload:
     present = _digests({path for path, *_ in kept.codes}, lower.resolve())
-    codes = {(path, source, variant): code for path, source, variant, code in kept.codes if present.get(path) == source}
+    codes = {
+        (path, source, variant): code
+        for path, source, variant, code in kept.codes
+        if not path.startswith(_WORKSPACE) or present.get(path) == source  # plugins are the environment's own
+    }
     return Preload(
         interpreter=INTERPRETER,
         modules=(*kept.modules, *DRIVER_MODULES, CODES_MODULE),
@@ -95,4 +100,4 @@ def _digests(paths: set[str], lower: Path) -> dict[str, str]:
 
 
 def _file(environment: str) -> Path:
-    return home() / "preload" / f"{digest(canonical_json([environment, __version__]))[7:39]}.zst"
+    return home() / "preload" / f"{digest(canonical_json([environment, __version__, _FORMAT]))[7:39]}.zst"

@@ -22,12 +22,14 @@ Key = tuple[str, str, str]
 
 
 def record(root: str) -> list[tuple[Key, bytes]]:
-    """Remember from now on what is compiled from files below `root`: ((path, digest, variant), code), in order."""
+    """Remember from now on what is compiled from files below `root`, and the plugins that pytest rewrites:
+    ((path, digest, variant), code), in order."""
     found: list[tuple[Key, bytes]] = []
 
     def keep(key: Key, code: CodeType) -> CodeType:
         content = marshal.dumps(code)
-        if key[0].startswith(root) and sum(len(other) for _, other in found) + len(content) <= LARGEST:
+        wanted = key[0].startswith(root) or key[2] != PLAIN
+        if wanted and sum(len(other) for _, other in found) + len(content) <= LARGEST:
             found.append((key, content))
         return code
 
