@@ -21,8 +21,9 @@ import pytest
 
 from benchmarks._opened import opened
 from redtogreen.execution.environments import Environment, open_workspace
-from redtogreen.execution.sandboxes import Limits
+from redtogreen.execution.sandboxes import FileChange, Limits, Sandbox
 from redtogreen.execution.testruns import run_tests
+from redtogreen.execution.testruns.run import INTERPRETER
 
 _TESTS = "from ten import double\n\n\n" + "\n\n".join(
     f"def test_{number}():\n    assert double({number}) == {2 * number}\n" for number in range(10)
@@ -93,10 +94,23 @@ def _measure(path: Path, folder: Path, rounds: int) -> None:
             times[way].append(took)
             count = max(count, tests)
     warm = statistics.median(times["warm in the sandbox"])
+    with open_workspace(environment, lower, limits=limits) as sandbox:
+        around = [_around(sandbox) for _ in range(rounds)]
     print(f"\n{project.name}: {count} tests")
     for way, seconds in times.items():
         median = statistics.median(seconds)
         print(f"  {way:38} {median:7.3f} ({min(seconds):.3f})   {median / warm:5.1f} x warm")
+    print(f"  of a warm run: fork, isolation and the way there and back {1000 * statistics.median(around):.1f} ms")
+
+
+def _around(sandbox: Sandbox) -> float:
+    """Seconds of a warm command whose program ends at once."""
+    sandbox.write({"end.py": FileChange("file", b"import os\nos._exit(0)\n")})
+    start = time.monotonic()
+    result = sandbox.run([*INTERPRETER, "/work/end.py"], env={"PYTHONHASHSEED": "0"}, warm=sandbox.preload)
+    end = time.monotonic()
+    assert result.warm
+    return end - start
 
 
 def _bare(environment: Environment, root: Path, env: dict[str, str]) -> float:
