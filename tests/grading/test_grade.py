@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from redtogreen.execution.environments import environment
 from redtogreen.execution.sandboxes import FileChange
 from redtogreen.grading import allowed_changes, grade
 
@@ -233,6 +234,7 @@ def test_a_sandbox_that_cannot_start_is_the_graders_failure(shop, tmp_path, monk
     """The environment's interpreter is gone: no verdict, whatever was handed in."""
     task, store, solution = shop
     monkeypatch.setenv("REDTOGREEN_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(environment, "preload_of", lambda *known: None)  # a warm one needs no file any more
     assert grade(task, solution, store).outcome == "solved"
     for interpreter in (tmp_path / "home" / "environments").glob("*/bin/python*"):
         interpreter.unlink()

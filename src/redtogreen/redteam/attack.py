@@ -18,7 +18,7 @@ class Target:
     """What an attacker knows of a task: everything it could read in its sandbox."""
 
     shape: str
-    """`functions`, `classes`, `command`, `src`, `fixtures` or `unittest`; `own` for a task that is not of the corpus."""
+    """`functions`, `classes`, `command`, `src`, `fixtures` or `unittest`; `own`: not a task of the corpus."""
     files: Mapping[str, str]
     """Path -> text of the start state."""
     source: str

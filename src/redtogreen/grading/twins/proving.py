@@ -1,0 +1,132 @@
+"""Which twins the reference really fails: found out once per solved tree, kept in the cache folder."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import zstandard
+
+from redtogreen import __version__
+from redtogreen.execution.environments import Environment, open_workspace
+from redtogreen.execution.sandboxes.contract import Changes, FileChange, Limits
+from redtogreen.execution.testruns import TestResult, collect_tests, run_tests
+from redtogreen.execution.trees import Tree, checkout, save_tree
+from redtogreen.grading.twins.composing import Composed, TestFile, compose
+from redtogreen.grading.twins.flips import Kind
+from redtogreen.records.canonical import canonical_json, digest
+from redtogreen.store import BlobStore, home, write_atomic
+
+_FORMAT = 1
+
+
+class ProvenTwin(msgspec.Struct, frozen=True):
+    """A flip that makes tests fail which pass with the reference."""
+
+    number: int
+    """Of the flip, in the function."""
+    kind: Kind
+    instances: list[tuple[str, str]]
+    """(classes, parameters) of the twin's test ids that failed: `Class` or empty, `[a-1]` or empty."""
+
+
+class ProvenFile(msgspec.Struct, frozen=True):
+    """A test file's twins."""
+
+    twins: dict[str, list[ProvenTwin]]
+    """Key of a function -> what can be made of it."""
+    renamed: list[str]
+    """`Class::test[parameters]` of those that pass under another name."""
+
+
+class ProvenTwins(msgspec.Struct, frozen=True):
+    """The twins of a solved tree."""
+
+    files: dict[str, ProvenFile]
+    """By path."""
+
+
+def prove_twins(
+    tree: Tree, paths: list[str], environment: Environment, store: BlobStore, limits: Limits
+) -> ProvenTwins:
+    """Try every flip of the tests in these files of a solved tree. Raises SandboxError when the machine fails.
+
+    limits: of the two runs it takes; `seconds` of each.
+    """
+    key = digest(canonical_json([tree.hash, sorted(paths), environment.hash, __version__, _FORMAT]))
+    file = home() / "twins" / f"{key[7:39]}.zst"
+    if file.exists():
+        try:
+            return msgspec.msgpack.decode(zstandard.decompress(file.read_bytes()), type=ProvenTwins)
+        except (zstandard.ZstdError, msgspec.MsgspecError):
+            pass  # damaged: found out and written again
+    proven = _prove(tree, paths, environment, store, limits)
+    write_atomic(file, zstandard.compress(msgspec.msgpack.encode(proven)))
+    return proven
+
+
+def read_test_files(tree: Tree, paths: list[str], store: BlobStore) -> dict[str, TestFile]:
+    """Those of the files that can be read as Python."""
+    found = {}
+    for path in paths:
+        entry = tree.entries.get(path)
+        if entry is None or entry.mode == "link" or not path.endswith(".py"):
+            continue
+        try:
+            found[path] = TestFile(store.get(entry.name))
+        except (SyntaxError, ValueError, RecursionError):
+            continue  # in another language, or of another version: it has no twins
+    return found
+
+
+def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobStore, limits: Limits) -> ProvenTwins:
+    files = read_test_files(tree, paths, store)
+    seed = random.Random(tree.hash)
+    composed = {
+        path: compose(file, {key: range(len(one.flips)) for key, one in file.functions.items()}, seed)
+        for path, file in files.items()
+    }
+    changes: Changes = {path: FileChange("file", one.content) for path, one in composed.items()}
+    lower = checkout(save_tree(tree, store), store)
+    with open_workspace(environment, lower, changes=changes, limits=limits) as sandbox:
+        there = [test for test in collect_tests(sandbox, seconds=limits.seconds).tests if _file(test) in files]
+        results = run_tests(sandbox, there, seconds=limits.seconds).tests
+    return ProvenTwins({path: _proven(path, files[path], composed[path], results) for path in files})
+
+
+def _proven(path: str, file: TestFile, composed: Composed, results: dict[str, TestResult]) -> ProvenFile:
+    by_name: dict[str, list[tuple[str, str, TestResult]]] = {}
+    for test, result in results.items():
+        if _file(test) == path:
+            before, bracket, parameters = test.partition("::")[2].partition("[")
+            scope, _, name = before.rpartition("::")
+            by_name.setdefault(name, []).append((scope, bracket + parameters, result))
+    twins: dict[str, list[ProvenTwin]] = {}
+    renamed: list[str] = []
+    for key, name in composed.names.items():
+        function = file.functions[key]
+        passed = {(scope, suffix) for scope, suffix, result in by_name.get(name, []) if result.status == "passed"}
+        renamed += [f"{scope}::{function.name}{suffix}".removeprefix("::") for scope, suffix in sorted(passed)]
+        for number, twin in composed.twins.get(key, {}).items():
+            kind = function.flips[number].kind
+            failed = [
+                (scope, suffix)
+                for scope, suffix, result in by_name.get(twin, [])
+                if _as_it_should(result, kind) and (kind == "parametrisation" or (scope, suffix) in passed)
+            ]
+            if failed and passed:
+                twins.setdefault(key, []).append(ProvenTwin(number, kind, failed))
+    return ProvenFile(twins, renamed)
+
+
+def _as_it_should(result: TestResult, kind: Kind) -> bool:
+    """Failed for what was flipped: by its assertion, or by the exception that nobody waited for any more."""
+    return (
+        result.status == "failed"
+        and result.stage == "call"
+        and (kind == "raises" or result.exception in ("AssertionError", "Failed"))
+    )
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
