@@ -60,7 +60,7 @@ def judge(task: Task, changes: Changes, store: BlobStore, *, evaluation: bool = 
         changed = {**kept, **twinned.changes}
         with open_workspace(environment, lower, changes=changed, limits=sandbox_limits(task, seconds)) as sandbox:
             refuse_weaker(task, sandbox)
-            run = run_tests(sandbox, twinned.ids(needed), seconds=seconds, hash_seed=hash_seed)
+            run = run_tests(sandbox, twinned.ids(needed), seconds=seconds, hash_seed=hash_seed, brief=True)
         if run.process.verdict == "sandbox":
             raise SandboxError("the sandbox failed while the tests ran")
     except (RedToGreenError, OSError) as error:

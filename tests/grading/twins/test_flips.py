@@ -43,6 +43,8 @@ def flipped(body: str, before: str = "") -> dict[str, str]:
         ("assert f(2) is True", "constant", "is False"),
         ("assert f(2) == pytest.approx(0.5)", "constant", "approx(1.75)"),
         ("want = [1, 2]\nassert f(2) == want", "constant", "want = [1, 3]"),
+        ("assert f(2) == '+'.join(['a', 'b'])", "constant", "'+'.join(['a', 'c'])"),
+        ("D = kind()\nassert f(D({1: 2})) == D({1: 3})", "constant", "== D({1: 4})"),
         ("self.assertEqual(f(2), 'x')", "constant", "assertEqual(f(2), 'y')"),
         ("self.assertEqual('x', f(2))", "constant", "assertEqual('y', f(2))"),
         ("with pytest.raises(ValueError):\n    f(2)", "raises", "raises(StopAsyncIteration)"),
@@ -62,6 +64,7 @@ def test_what_an_honest_solution_could_survive_is_not_offered():
     """A bound that is moved, or an argument of the code under test, may be met by a solution that is right too."""
     assert set(flipped("assert len(f(2)) >= 3")) == {"negation"}
     assert "constant" not in flipped("assert f(2) == f(3)")
+    assert "constant" not in flipped("g = make()\nassert f(2) == g(3)")
     assert "constant" not in flipped("data = [3, 1]\nassert sorted(data) == f(data)")
 
 

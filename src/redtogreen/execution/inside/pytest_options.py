@@ -20,7 +20,8 @@ def settings(environment: str) -> dict:
 
 def command_line(request: dict, settings: dict, root: str) -> list[str]:
     """Arguments for pytest.main: the project's own configuration counts, except where it changes results or order."""
-    arguments = ["--rootdir", root, "-q", "--tb=short", "--color=no", "--maxfail=0"]
+    traces = ["--tb=no", "-rN"] if request["brief"] else ["--tb=short"]
+    arguments = ["--rootdir", root, "-q", *traces, "--color=no", "--maxfail=0"]
     arguments += ["--continue-on-collection-errors"]
     for plugin in ("cacheprovider", "randomly", "xdist", "pytest_cov"):
         arguments += ["-p", f"no:{plugin}"]

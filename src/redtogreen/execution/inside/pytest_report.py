@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
+from _pytest.assertion import util
 from pytest_channel import Channel, clean
 
 MESSAGE, TRACEBACK, FRAMES = 2_000, 8_000, 50
@@ -169,6 +170,24 @@ class Recorder:
         text = _cut(text, size)
         self._spent += len(text)
         return clean(text)
+
+
+class Brief:
+    """Failures without what only a reader wants: explaining a comparison and showing a traceback costs many times what
+    the test did."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        util._reprcompare = None  # set anew for every test
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
+        item.repr_failure = item._repr_failure_py = _typename  # type: ignore[method-assign, assignment]
+        return (yield)
+
+
+def _typename(excinfo: pytest.ExceptionInfo, style: object = None) -> str:
+    return excinfo.typename
 
 
 def _cut(text: str, size: int) -> str:

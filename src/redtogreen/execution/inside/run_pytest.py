@@ -2,8 +2,9 @@
 
 Started as `/env/bin/python -P -s -B /opt/redtogreen/run_pytest.py` in the root of the project. Standard input holds
 the request, one JSON object: `token`, `tests` (ids, or null for all), `collect` (only list the ids), `coverage`,
-`reverse`. What the project needs of pytest (`plugins`, `ignore_addopts`) stands in /env/spec.json. File descriptor 3
-takes the report: lines of `<token> <JSON>`, a `hello` first, an `end` with the number of records last.
+`reverse`, `brief` (failures without tracebacks). What the project needs of pytest (`plugins`, `ignore_addopts`) stands
+in /env/spec.json. File descriptor 3 takes the report: lines of `<token> <JSON>`, a `hello` first, an `end` with the
+number of records last.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ def main() -> None:
 
     os.environ[pytest_report.NO_AUTOLOAD] = "1"
     recorder = pytest_report.Recorder(channel, request, spectrum)
+    plugins = [recorder, pytest_options.ForeignOptions(), *([spectrum] if spectrum else [])]
+    plugins += [pytest_report.Brief()] if request["brief"] else []
     channel.send({"kind": "hello", "pytest": pytest.__version__, "python": sys.version.split()[0]})
     status = int(
         pytest.main(
             pytest_options.command_line(request, pytest_options.settings(sys.prefix), os.getcwd()),
-            plugins=[recorder, pytest_options.ForeignOptions(), *([spectrum] if spectrum else [])],
+            plugins=plugins,
         )
     )
     if spectrum:

@@ -56,16 +56,18 @@ def run_tests(
     coverage: bool = False,
     hash_seed: int = 0,
     reverse: bool = False,
+    brief: bool = False,
 ) -> TestRun:
     """Run the tests of the project in a sandbox's workspace with its own pytest configuration.
 
     `tests`: exactly these ids, or None for all. `seconds`: wall clock of the whole run. `coverage`: also measure which
     lines the tests executed. `hash_seed`: PYTHONHASHSEED, 0 to 4294967295. `reverse`: the other way round.
+    `brief`: of failures only the status and the exception's name and message, which is much faster where many fail.
 
     Never raises for what the code under test does; raises SandboxError when the sandbox itself failed.
     """
     chosen = None if tests is None else list(dict.fromkeys(tests))
-    report, process = _drive(sandbox, seconds, hash_seed, tests=chosen, coverage=coverage, reverse=reverse)
+    report, process = _drive(sandbox, seconds, hash_seed, tests=chosen, coverage=coverage, reverse=reverse, brief=brief)
     return TestRun(
         tests=report.tests,
         collection_errors=report.errors,
@@ -102,9 +104,17 @@ def _drive(
     collect: bool = False,
     coverage: bool = False,
     reverse: bool = False,
+    brief: bool = False,
     trace: bool = False,
 ) -> tuple[Report, ProcessResult]:
-    request = {"tests": tests, "collect": collect, "coverage": coverage, "reverse": reverse, "trace": trace}
+    request = {
+        "tests": tests,
+        "collect": collect,
+        "coverage": coverage,
+        "reverse": reverse,
+        "trace": trace,
+        "brief": brief,
+    }
 
     def drive(warm: Preload | None) -> tuple[Report, ProcessResult]:
         token = secrets.token_hex(16)

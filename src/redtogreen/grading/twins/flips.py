@@ -7,7 +7,7 @@ equality, an exception that is not raised, the opposite of a condition.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -154,28 +154,32 @@ def _ordered(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> li
 
 
 def _flips(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Flip]:
-    columns = _columns(node)
-    assigned = _assigned(node)
+    columns, assigned = _columns(node), _assigned(node)
+    local = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert):
-            yield from _of_assert(source, inner, columns, assigned)
+            yield from _of_assert(source, inner, columns, assigned, local)
         elif isinstance(inner, ast.With | ast.AsyncWith):
             for item in inner.items:
                 if isinstance(item.context_expr, ast.Call):
                     yield from _of_raises(source, item.context_expr)
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             yield from _of_raises(source, inner.value)
-            yield from _of_call(source, inner.value, columns, assigned)
+            yield from _of_call(source, inner.value, columns, assigned, local)
 
 
 def _of_assert(
-    source: Source, node: ast.Assert, columns: dict[str, list[ast.expr]], assigned: dict[str, ast.expr]
+    source: Source,
+    node: ast.Assert,
+    columns: dict[str, list[ast.expr]],
+    assigned: dict[str, ast.expr],
+    local: Collection[str],
 ) -> Iterator[Flip]:
     test = node.test
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         test = test.values[-1]  # it decides when all before it hold
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        yield from _of_equality(source, test.comparators[0], test.left, columns, assigned)
+        yield from _of_equality(source, test.comparators[0], test.left, columns, assigned, local)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is):
         expected = test.comparators[0]
         yield from _constants(source, expected) if getattr(expected, "value", None) in (True, False) else ()
@@ -189,6 +193,7 @@ def _of_equality(
     left: ast.expr,
     columns: dict[str, list[ast.expr]],
     assigned: dict[str, ast.expr],
+    local: Collection[str],
 ) -> Iterator[Flip]:
     for side in (right, left):
         if isinstance(side, ast.Name) and side.id in columns:
@@ -197,7 +202,7 @@ def _of_equality(
                 yield Flip("parametrisation", tuple(sorted(edits)))
         elif isinstance(side, ast.Name) and side.id in assigned:
             yield from _constants(source, assigned[side.id])
-        elif _is_plain(side):
+        elif _is_plain(side, local if side is right else ()):
             yield from _constants(source, side)
         else:
             continue
@@ -220,12 +225,16 @@ def _of_raises(source: Source, call: ast.Call) -> Iterator[Flip]:
 
 
 def _of_call(
-    source: Source, call: ast.Call, columns: dict[str, list[ast.expr]], assigned: dict[str, ast.expr]
+    source: Source,
+    call: ast.Call,
+    columns: dict[str, list[ast.expr]],
+    assigned: dict[str, ast.expr],
+    local: Collection[str],
 ) -> Iterator[Flip]:
     name = _name(call.func)
     plain = [arg for arg in call.args if not isinstance(arg, ast.Starred)]
     if name in _EQUALITIES and len(plain) >= 2:
-        yield from _of_equality(source, plain[1], plain[0], columns, assigned)
+        yield from _of_equality(source, plain[1], plain[0], columns, assigned, local)
     if name in _OPPOSITES and isinstance(call.func, ast.Attribute):
         _, end = source.span(call.func)
         yield Flip("negation", ((end - len(name), end, _OPPOSITES[name].encode()),))
@@ -274,20 +283,16 @@ def _in_order(expression: ast.expr) -> list[ast.expr]:
     return [*(inner for part in parts for inner in _in_order(part)), expression]
 
 
-def _is_plain(expression: ast.expr) -> bool:
-    """Whether it is made of literals and builders of values alone, and holds a literal to change."""
+def _is_plain(expression: ast.expr, local: Collection[str] = ()) -> bool:
+    """Whether it is made of literals and builders of values alone, and holds a literal to change. local: names of the
+    test's own that may build values too."""
     for node in ast.walk(expression):
         if isinstance(node, ast.Call):
-            if _name(node.func) not in _BUILDERS:
+            of_literal = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant)
+            if not of_literal and _name(node.func) not in _BUILDERS and not _builds(node, local):
                 return False
         elif isinstance(node, ast.Name):
-            if node.id not in _BUILDERS and node.id not in (
-                "pytest",
-                "datetime",
-                "decimal",
-                "fractions",
-                "collections",
-            ):
+            if node.id not in _BUILDERS | _MODULES and node.id not in local:
                 return False
         elif not isinstance(
             node,
@@ -307,6 +312,12 @@ def _is_plain(expression: ast.expr) -> bool:
     return bool(_in_order(expression)) and any(
         isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set) for node in ast.walk(expression)
     )
+
+
+def _builds(call: ast.Call, local: Collection[str]) -> bool:
+    """Whether the test's own name makes something of a written-out collection."""
+    displays = ast.List | ast.Tuple | ast.Dict | ast.Set
+    return isinstance(call.func, ast.Name) and call.func.id in local and any(isinstance(a, displays) for a in call.args)
 
 
 def _columns(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:

@@ -17,7 +17,7 @@ from redtogreen.grading.twins.flips import Kind
 from redtogreen.records.canonical import canonical_json, digest
 from redtogreen.store import BlobStore, home, write_atomic
 
-_FORMAT = 1
+_FORMAT = 3
 
 
 class ProvenTwin(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobSt
     lower = checkout(save_tree(tree, store), store)
     with open_workspace(environment, lower, changes=changes, limits=limits) as sandbox:
         there = [test for test in collect_tests(sandbox, seconds=limits.seconds).tests if _file(test) in files]
-        results = run_tests(sandbox, there, seconds=limits.seconds).tests
+        results = run_tests(sandbox, there, seconds=limits.seconds, brief=True).tests
     return ProvenTwins({path: _proven(path, files[path], composed[path], results) for path in files})
 
 
