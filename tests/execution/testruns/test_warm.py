@@ -126,6 +126,14 @@ def test_a_module_of_the_workspace_in_the_place_of_a_loaded_one_sends_the_run_ba
     assert "decimal" in caplog.text
 
 
+def test_a_run_that_breaks_before_its_first_test_is_made_again_cold(opened, twice):
+    twice()
+    telling = {"conftest.py": "assert 'run_pytest' in open('/proc/self/cmdline').read()\n" + PROJECT["conftest.py"]}
+    with opened(PROJECT, telling) as sandbox:
+        run = run_tests(sandbox)
+    assert not run.process.warm and run.status("test_half.py::test_passes") == "passed"
+
+
 def test_an_audit_that_fails_ends_the_warmth(opened, twice, caplog, monkeypatch):
     """The tests below can tell a warm start from a cold one, which no honest suite does."""
     twice()

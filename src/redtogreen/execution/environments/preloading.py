@@ -28,7 +28,7 @@ _known: dict[str, _Kept | None] = {}
 _latest: OrderedDict[tuple[str, Path], Preload] = OrderedDict()
 _MOST = 8
 _WORKSPACE = "/work/"
-_FORMAT = 2
+_FORMAT = 4
 _lock = threading.Lock()
 
 

@@ -1,8 +1,8 @@
 """Test runs from a warm interpreter, and the doubts that send them back to a cold one.
 
-A warm run must come out as a cold one. Two things are watched: whether the workspace offers a module in the place of
-one that was loaded before, and, for every hundredth run that left the workspace as it was, whether the same run started
-cold reports the same.
+A warm run must come out as a cold one. Three things are watched: whether the workspace offers a module in the place of
+one that was loaded before, whether the run broke before its first test, and, for every hundredth run that left the
+workspace as it was, whether the same run started cold reports the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from redtogreen.execution.testruns.report import Report
 
 EVERY = 100
 """One in so many warm runs is audited."""
+_BROKEN = (3, 4)
+"""Exit statuses of pytest: internal error, usage error (a broken plugin or conftest.py)."""
 _log = logging.getLogger("redtogreen")
 _runs = itertools.count(1)
 _distrusted: set[Preload] = set()
@@ -33,6 +35,9 @@ def warmly(sandbox: Sandbox, drive: Drive) -> tuple[Report, ProcessResult]:
         return report, process
     if report.shadowed:
         _log.warning("tests run cold: the workspace has modules of its own named %s", ", ".join(report.shadowed[:5]))
+        return drive(None)
+    # It broke before the first test, which may be its start's fault.
+    if not report.tests and (not report.complete or report.exit_status in _BROKEN):
         return drive(None)
     if audited and sandbox.changes() == before:
         cold = drive(None)
