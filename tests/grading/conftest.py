@@ -94,8 +94,17 @@ def write_project(folder: Path, cart: str = CART, tests: str = TESTS) -> Path:
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory):
     """(task, its blobs, the changes that solve it)."""
-    base = tmp_path_factory.mktemp("shop")
-    start, solved = write_project(base / "start", BUGGY), write_project(base / "solved")
+    return open_shop(tmp_path_factory.mktemp("shop"), TESTS)
+
+
+@pytest.fixture(scope="session")
+def shop_with(tmp_path_factory):
+    """shop_with(more): the same with these tests besides."""
+    return lambda more: open_shop(tmp_path_factory.mktemp("shop"), TESTS + more)
+
+
+def open_shop(base: Path, tests: str):
+    start, solved = write_project(base / "start", BUGGY, tests), write_project(base / "solved", tests=tests)
     make_folder_task(start, base / "made.jsonl", tests=["tests"], reference=solved)
     report = admit(base / "made.jsonl", base / "tasks.jsonl", workers=1, runs=2)
     assert report.admitted == 1, read_rejects(base / "tasks.jsonl")

@@ -76,6 +76,7 @@ def test_every_row_of_a_parametrisation_is_changed():
 
 
 def test_property_based_tests_and_odd_files_are_left_alone():
+    assert find_functions(b"@pytest.fixture(params=[1])\ndef test_url(request):\n    assert 1 == 1\n") == []
     before = "@given(x=integers())\n"
     assert flipped("assert f(x) == 1", before) == {}
     assert find_functions(b"def test_a():\r\n    assert 1 == 1\r\n") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from redtogreen.execution.sandboxes import FileChange
@@ -103,9 +105,32 @@ def test_an_honest_solution_is_solved_with_all_its_twins(shop):
         assert set(verdict.tests) == {*task.tests.f2p, *task.tests.p2p} and verdict.completion
 
 
-def test_a_task_without_a_reference_is_graded_without_twins(shop):
-    import copy
+SPOILING = """
 
+KINDS = []
+
+
+def test_a_kind():
+    KINDS.append("new")
+    assert Cart().items == [] and KINDS == ["new"]
+    KINDS.clear()
+
+
+def test_another_kind():
+    assert KINDS == []
+"""
+
+
+def test_a_twin_that_leaves_its_mess_behind_spoils_no_other_test(shop_with):
+    """It fails before the line that cleans up: no twin is made of that assertion."""
+    task, store, solution = shop_with(SPOILING)
+    assert {f"tests/test_cart.py::{name}" for name in ("test_a_kind", "test_another_kind")} <= set(task.tests.p2p)
+    for _ in range(4):
+        verdict = grade(task, solution, store)
+        assert verdict.outcome == "solved" and verdict.twins.made > 3, verdict
+
+
+def test_a_task_without_a_reference_is_graded_without_twins(shop):
     task, store, _ = shop
     alone = copy.deepcopy(task)
     alone.reference = None

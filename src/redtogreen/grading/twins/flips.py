@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from redtogreen.grading.twins.values import other_literal
@@ -61,6 +61,8 @@ class Flip:
 
     kind: Kind
     edits: tuple[Edit, ...]
+    last: bool = True
+    """Whether nothing of the test comes after what fails: what is left out could be what cleans up."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ def _functions(source: Source, body: list[ast.stmt], scope: str) -> Iterator[Tes
         if isinstance(node, ast.ClassDef):
             yield from _functions(source, node.body, f"{scope}::{node.name}" if scope else node.name)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            if any("fixture" in ast.dump(decorator) for decorator in node.decorator_list):
+                continue
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             start, end = source.line(first), source.span(node)[1]
             line_end = source.content.find(b"\n", end) % (len(source.content) + 1)
@@ -155,17 +159,31 @@ def _ordered(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> li
 
 def _flips(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Flip]:
     columns, assigned = _columns(node), _assigned(node)
+    end = source.span(node)[1]
     local = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Assert):
-            yield from _of_assert(source, inner, columns, assigned, local)
-        elif isinstance(inner, ast.With | ast.AsyncWith):
-            for item in inner.items:
-                if isinstance(item.context_expr, ast.Call):
-                    yield from _of_raises(source, item.context_expr)
-        elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
-            yield from _of_raises(source, inner.value)
-            yield from _of_call(source, inner.value, columns, assigned, local)
+        if isinstance(inner, ast.stmt):
+            last = source.span(inner)[1] == end
+            for flip in _of_statement(source, inner, columns, assigned, local):
+                yield replace(flip, last=last)
+
+
+def _of_statement(
+    source: Source,
+    inner: ast.stmt,
+    columns: dict[str, list[ast.expr]],
+    assigned: dict[str, ast.expr],
+    local: Collection[str],
+) -> Iterator[Flip]:
+    if isinstance(inner, ast.Assert):
+        yield from _of_assert(source, inner, columns, assigned, local)
+    elif isinstance(inner, ast.With | ast.AsyncWith):
+        for item in inner.items:
+            if isinstance(item.context_expr, ast.Call):
+                yield from _of_raises(source, item.context_expr)
+    elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
+        yield from _of_raises(source, inner.value)
+        yield from _of_call(source, inner.value, columns, assigned, local)
 
 
 def _of_assert(

@@ -17,7 +17,7 @@ from redtogreen.grading.twins.flips import Kind
 from redtogreen.records.canonical import canonical_json, digest
 from redtogreen.store import BlobStore, home, write_atomic
 
-_FORMAT = 3
+_FORMAT = 5
 
 
 class ProvenTwin(msgspec.Struct, frozen=True):
@@ -80,18 +80,37 @@ def read_test_files(tree: Tree, paths: list[str], store: BlobStore) -> dict[str,
 
 
 def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobStore, limits: Limits) -> ProvenTwins:
+    """A twin that fails early may leave out what cleans up after it, and so spoil tests that come later: where that
+    shows, twins are only made of what fails last, and none in files where it still shows."""
     files = read_test_files(tree, paths, store)
-    seed = random.Random(tree.hash)
-    composed = {
-        path: compose(file, {key: range(len(one.flips)) for key, one in file.functions.items()}, seed)
-        for path, file in files.items()
-    }
-    changes: Changes = {path: FileChange("file", one.content) for path, one in composed.items()}
     lower = checkout(save_tree(tree, store), store)
-    with open_workspace(environment, lower, changes=changes, limits=limits) as sandbox:
-        there = [test for test in collect_tests(sandbox, seconds=limits.seconds).tests if _file(test) in files]
-        results = run_tests(sandbox, there, seconds=limits.seconds, brief=True).tests
-    return ProvenTwins({path: _proven(path, files[path], composed[path], results) for path in files})
+
+    def run(composed: dict[str, Composed]) -> dict[str, TestResult]:
+        changes: Changes = {path: FileChange("file", one.content) for path, one in composed.items()}
+        with open_workspace(environment, lower, changes=changes, limits=limits) as sandbox:
+            there = [test for test in collect_tests(sandbox, seconds=limits.seconds).tests if _file(test) in files]
+            return run_tests(sandbox, there, seconds=limits.seconds, brief=True).tests
+
+    passing = {test for test, result in run({}).items() if result.status == "passed"}
+    chosen: dict[str, dict[str, list[int]]] = {
+        path: {key: list(range(len(one.flips))) for key, one in file.functions.items()} for path, file in files.items()
+    }
+    for attempt in range(3):
+        seed = random.Random(f"{tree.hash} {attempt}")
+        composed = {path: compose(file, chosen[path], seed) for path, file in files.items()}
+        results = run(composed)
+        proven = {path: _proven(path, files[path], composed[path], results) for path in files}
+        renamed = {f"{path}::{test}" for path, one in proven.items() for test in one.renamed}
+        located = {test for test in passing if files[_file(test)].locate(test.partition("::")[2]) is not None}
+        spoilt = {_file(test) for test in located - renamed}
+        if not spoilt:
+            break
+        for path, functions in chosen.items():
+            for key in functions:
+                flips = files[path].functions[key].flips
+                gone = attempt > 0 and path in spoilt
+                functions[key] = [number for number in functions[key] if flips[number].last and not gone]
+    return ProvenTwins(proven)
 
 
 def _proven(path: str, file: TestFile, composed: Composed, results: dict[str, TestResult]) -> ProvenFile:
