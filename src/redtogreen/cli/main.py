@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redtogreen.cli import attempts, chain, datasets, grading, lists, reading, rewards, sandboxes, tasks
+from redtogreen.cli import attempts, chain, datasets, grading, lists, reading, redteam, rewards, sandboxes, tasks
 from redtogreen.cli.failures import report, unknown_command
 from redtogreen.cli.output import say
 
 ORDER = (
     *("demo", "run", "sources", "tasks", "collect", "evaluate", "grade", "score", "recipe", "clean", "dataset"),
-    *("export", "show", "report", "replay", "branch", "exec", "shell", "doctor", "gc", "list"),
+    *("export", "show", "report", "replay", "branch", "exec", "shell", "doctor", "redteam", "gc", "list"),
 )
 """Order of the commands in the help: that of the chain."""
 
@@ -57,6 +57,7 @@ def build_app() -> typer.Typer:
     datasets.add_to(app, _group)
     reading.add_to(app)
     sandboxes.add_to(app)
+    redteam.add_to(app)
     lists.add_to(app)
     return app
 
