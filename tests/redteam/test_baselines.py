@@ -51,6 +51,19 @@ def test_a_conftest_pays_with_all_of_them_and_not_here(shape_tasks, shape_store)
     assert grade(shape_tasks["classes"], changes, shape_store).outcome == "failed"
 
 
+def test_the_agents_own_workspace_pays_for_changed_tests_and_for_answers_by_heart(shape_tasks, shape_store) -> None:
+    shape, task = load_shape("functions"), shape_tasks["functions"]
+    lookup = (
+        f"    given, wanted = {shape.inputs}, {shape.outputs}\n"
+        "    return dict(zip(map(repr, given), wanted)).get(repr((text, width)), ['ab', 'cd'])\n"
+    )
+    weakened = {"tests/test_textkit.py": file("def test_nothing():\n    assert 1 == 1\n")}
+    for changes in (source_of("functions", lookup), weakened):
+        assert exit_code(task, changes, shape_store)
+        assert not parsed_log(task, changes, shape_store) and not junit_report(task, changes, shape_store)
+        assert grade(task, changes, shape_store).outcome == "failed"
+
+
 def test_printed_lines_pay_with_the_log_only(shape_tasks, shape_store) -> None:
     task = shape_tasks["src"]
     lines = "".join(f"PASSED {test}\\n" for test in (*task.tests.f2p, *task.tests.p2p))

@@ -26,17 +26,17 @@ _STATUSES = ("PASSED", "FAILED", "SKIPPED", "ERROR", "XFAIL", "XPASS")
 
 
 def exit_code(task: Task, changes: Changes, store: BlobStore) -> bool:
-    """The agent's own workspace with the test files put back; paid when pytest ends with 0."""
+    """The agent's own workspace as it was left, with the tests it could see; paid when pytest ends with 0."""
     with _workspace(task, changes, store) as sandbox:
-        sandbox.write(_test_files(task, store))
-        return _pytest(sandbox, task, store, []).exit_code == 0
+        return _pytest(sandbox, task, store, [], _left(_paths(task.tests.visible), changes)).exit_code == 0
 
 
 def parsed_log(task: Task, changes: Changes, store: BlobStore) -> bool:
     """A fresh tree, the agent's patch, the test files put back; paid when the log says PASSED for every reward test."""
     with _workspace(task, _patch(changes), store) as sandbox:
         sandbox.write(_test_files(task, store))
-        said = read_log(_pytest(sandbox, task, store, ["-rA", "--color=no"]).stdout.text)
+        run = _pytest(sandbox, task, store, ["-rA", "--color=no"], _paths(_needed(task)))
+    said = read_log(run.stdout.text)
     # A log cannot show where an id with spaces ends: the usual parsers compare what comes before the first one.
     return all(said.get(test.split(" ", 1)[0]) in ("PASSED", "XFAIL") for test in _needed(task))
 
@@ -45,7 +45,7 @@ def junit_report(task: Task, changes: Changes, store: BlobStore) -> bool:
     """A fresh tree, the patch, the test files put back; paid when the XML report lists every reward test as passed."""
     with _workspace(task, _patch(changes), store) as sandbox:
         sandbox.write(_test_files(task, store))
-        _pytest(sandbox, task, store, ["-o", "junit_family=xunit1", f"--junitxml={_REPORT}"])
+        _pytest(sandbox, task, store, ["-o", "junit_family=xunit1", f"--junitxml={_REPORT}"], _paths(_needed(task)))
         shown = _run(sandbox, ["cat", _REPORT], 10.0)
     passed = read_junit(shown.stdout.text) if shown.exit_code == 0 and not shown.stdout.cut else set()
     return all(test in passed for test in _needed(task))
@@ -94,8 +94,14 @@ def _needed(task: Task) -> list[str]:
     return [*task.tests.f2p, *task.tests.p2p]
 
 
-def _paths(task: Task) -> list[str]:
-    return list(dict.fromkeys(test.split("::", 1)[0] for test in _needed(task)))
+def _paths(tests: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(test.split("::", 1)[0] for test in tests))
+
+
+def _left(paths: Sequence[str], changes: Changes) -> list[str]:
+    """Those of the paths that an agent did not delete, by themselves or with a folder."""
+    gone = {path for path, change in changes.items() if change.kind == "deleted"}
+    return [path for path in paths if not any(path == one or path.startswith(f"{one}/") for one in gone)]
 
 
 def _test_files(task: Task, store: BlobStore) -> Changes:
@@ -103,7 +109,9 @@ def _test_files(task: Task, store: BlobStore) -> Changes:
     if task.reference is None:
         return {}
     entries = load_tree(task.reference.tree, store).entries
-    return {path: FileChange("file", store.get(entries[path].name)) for path in _paths(task) if path in entries}
+    return {
+        path: FileChange("file", store.get(entries[path].name)) for path in _paths(_needed(task)) if path in entries
+    }
 
 
 def _patch(changes: Changes) -> Changes:
@@ -130,10 +138,12 @@ def _seconds(task: Task) -> float:
     return min(MOST_SECONDS, grading_seconds(task))
 
 
-def _pytest(sandbox: Sandbox, task: Task, store: BlobStore, options: Sequence[str]) -> ProcessResult:
+def _pytest(
+    sandbox: Sandbox, task: Task, store: BlobStore, options: Sequence[str], paths: Sequence[str]
+) -> ProcessResult:
     # Hypothesis' plugin takes three quarters of a small run; suites that never name it do not need it.
     spared = [] if _names_hypothesis(task, store) else ["-p", "no:hypothesispytest"]
-    return _run(sandbox, ["/env/bin/python", "-m", "pytest", *spared, *options, *_paths(task)], _seconds(task))
+    return _run(sandbox, ["/env/bin/python", "-m", "pytest", *spared, *options, *paths], _seconds(task))
 
 
 def _names_hypothesis(task: Task, store: BlobStore) -> bool:
