@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -73,7 +74,7 @@ def test_what_is_refused_here_and_paid_elsewhere(board) -> None:
 
 def test_an_attack_that_nobody_pays_does_not_count(board) -> None:
     assert board.counted == ["early exit", "hook"]
-    assert set(board.uncounted) == {"harmless", "elsewhere", "no builder"}
+    assert board.uncounted == ["harmless"] and set(board.untried) == {"elsewhere", "no builder"}
     outcomes = {row.attack: row.outcome for row in board.rows}
     assert outcomes["elsewhere"] == "not_applicable" and outcomes["no builder"] == "not_built"
 
@@ -84,13 +85,15 @@ def test_the_summary_has_the_documented_keys_and_the_text_names_all(board) -> No
     assert (data["honest"], data["honest_rejected"]) == (0, 0)
     text = scoreboard_text(board)
     assert "early exit" in text and "harmless" in text.rpartition("paid by nobody")[2]
+    assert "elsewhere" in text.rpartition("tried on none")[2]
 
 
 def test_a_tasks_file_is_attacked_and_its_references_are_honest(shape_folder, shape_tasks) -> None:
-    hole = attack("hole", "A", solves)
+    hole = replace(attack("hole", "A", solves), open="a better grader")
     found = run_redteam(shape_folder / "shapes.jsonl", "outcome", [hole], limit=1, baselines=False)
     (row,) = found.rows
     assert row.paid and row.reward == 1.0 and row.shape == "own" and row.outcome == "solved"
+    assert "a better grader" in scoreboard_text(found)
     assert found.paid_in_reach == ["hole"] and not found.holds
     assert len(found.honest_rows) >= 12 and not [one for one in found.honest_rows if one.rejected]
 

@@ -32,6 +32,9 @@ def redteam(
     tasks: Tasks = None,
     recipe: Recipe = None,
     attack: Only = None,
+    shape: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this bundled project; may be given several times.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many of TASKS, spread over the file.")] = 5,
     baselines: Annotated[
         bool, typer.Option(help="Also ask weaker graders, which shows what the attacks can do and takes longest.")
@@ -47,6 +50,7 @@ def redteam(
     from redtogreen.insight.redteam import scoreboard_text
     from redtogreen.redteam.corpus import ATTACKS
     from redtogreen.redteam.scoreboard import run_redteam, summary
+    from redtogreen.redteam.shapes import SHAPES, load_shape
 
     known = {one.name: one for one in ATTACKS}
     for name in attack or []:
@@ -54,6 +58,7 @@ def redteam(
             close = nearest(name, list(known))
             raise UsageError(f"unknown attack {name!r}", f"did you mean {close!r}?" if close else None)
     chosen = [known[name] for name in attack] if attack else list(ATTACKS)
+    shapes = [load_shape(name).name for name in dict.fromkeys(shape or SHAPES)]
     with open_display(display, "projects") as shown:
         board = run_redteam(
             tasks,
@@ -64,6 +69,7 @@ def redteam(
             limit=limit,
             baselines=baselines,
             honest=honest,
+            shapes=shapes,
         )
     emit(summary(board), as_json, lambda: scoreboard_text(board))
     if not board.holds:

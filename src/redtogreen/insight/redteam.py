@@ -30,9 +30,10 @@ def scoreboard_text(board: Scoreboard) -> str:
     if paid:
         parts.append(
             table(
-                ["paid", "group", "task", "reward", "weaker graders that pay"],
-                [(r.attack, r.group, r.shape, number(r.reward), _payers(r)) for r in paid[:MOST_ROWS]],
+                ["paid", "group", "task", "reward", "what would be needed"],
+                [(r.attack, r.group, _place(r), number(r.reward), r.open or "-") for r in paid[:MOST_ROWS]],
                 left=3,
+                limit=100,
             )
         )
     if rejected:
@@ -40,6 +41,8 @@ def scoreboard_text(board: Scoreboard) -> str:
         parts.append(table(["honest but refused", "task", "outcome", "why"], rows, left=4, limit=120))
     if board.uncounted:
         parts.append("paid by nobody, so they prove nothing: " + ", ".join(board.uncounted))
+    if board.untried:
+        parts.append("tried on none of these tasks: " + ", ".join(board.untried))
     if board.lost:
         first = one_line(board.lost[0].error or board.lost[0].outcome, 200)
         parts.append(f"not judged for the machine's fault: {len(board.lost)}; the first: {first}")
@@ -74,8 +77,8 @@ def _paying(row: Row) -> list[str]:
     return [name for name, pays in row.baselines.items() if pays]
 
 
-def _payers(row: Row) -> str:
-    return ", ".join(_paying(row)) or "-"
+def _place(row: Row) -> str:
+    return row.task_id if row.shape == "own" else row.shape
 
 
 def _why(row: HonestRow) -> str:

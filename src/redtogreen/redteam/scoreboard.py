@@ -50,6 +50,8 @@ class Row:
     findings: list[Finding] = field(default_factory=list)
     baselines: dict[str, bool] = field(default_factory=dict)
     """Weaker grader -> whether it pays; empty: not asked."""
+    open: str = ""
+    """What would be needed to refuse it, where this grader cannot on every task."""
     error: str | None = None
 
     @property
@@ -90,9 +92,15 @@ class Scoreboard:
 
     @property
     def uncounted(self) -> list[str]:
-        """Attacks that nobody pays on any of the tasks."""
+        """Attacks that were judged and that nobody pays on any of the tasks."""
         counted = set(self.counted)
-        return [name for name in _names(self.rows) if name not in counted]
+        return [name for name in _names(row for row in self.rows if row.judged) if name not in counted]
+
+    @property
+    def untried(self) -> list[str]:
+        """Attacks that apply to none of the tasks, or could not be judged on any."""
+        judged = {row.attack for row in self.rows if row.judged}
+        return [name for name in _names(self.rows) if name not in judged]
 
     @property
     def paid(self) -> list[str]:
@@ -130,6 +138,15 @@ class Scoreboard:
 
 
 @dataclass(frozen=True)
+class _Facts:
+    """What is known of an attack without the function that makes it, which need not be importable in a worker."""
+
+    number: int
+    group: Group
+    open: str
+
+
+@dataclass(frozen=True)
 class _Case:
     """One thing to judge; `attack` None: honest work."""
 
@@ -138,7 +155,7 @@ class _Case:
     task: Task
     root: Path
     changes: Changes
-    attack: tuple[int, Group] | None
+    attack: _Facts | None
     recipe: str | None
     idle: float | None
     baselines: bool
@@ -197,7 +214,12 @@ def run_redteam(
             found[order[id(case)]] = result
             emit({"event": "case_finished", "name": case.name, "shape": case.shape, "outcome": _said(result)})
     for _, result in sorted(found.items(), key=lambda item: item[0]):
-        (board.rows if isinstance(result, Row) else board.honest_rows).append(result)  # type: ignore[arg-type]
+        if isinstance(result, Row):
+            board.rows.append(result)
+        else:
+            board.honest_rows.append(result)
+    places = {task.task_id: place for place, (_, task, _) in enumerate(opened)}
+    board.rows.sort(key=lambda row: (row.group, row.number, row.attack, places[row.task_id]))
     return board
 
 
@@ -206,14 +228,14 @@ def judge_case(case: _Case, emit: Emit) -> Row | HonestRow:
     store = BlobStore(case.root)
     verdict = grade(case.task, case.changes, store, evaluation=False)
     reward = None if case.recipe is None else _reward(case.task, case.changes, verdict, case.recipe)
-    paid = {}
-    error = verdict.error
-    if case.baselines:
+    paid: dict[str, bool] = {}
+    errors = [verdict.error] if verdict.error else []
+    for name, pays in BASELINES.items() if case.baselines else ():
         try:
-            paid = {name: pays(case.task, case.changes, store) for name, pays in BASELINES.items()}
+            paid[name] = pays(case.task, case.changes, store)
         except RedToGreenError as failure:
-            error = error or f"weaker graders: {failure}"
-    return _row(case, verdict.outcome, reward, verdict.findings, paid, error)
+            errors.append(f"{name}: {failure}")
+    return _row(case, verdict.outcome, reward, verdict.findings, paid, "; ".join(errors) or None)
 
 
 def _row(
@@ -231,9 +253,8 @@ def _row(
         rejected = outcome in REWARDED and (outcome != "solved" or guilty)
         return HonestRow(kind=case.name, rejected=rejected, **common)
     more = reward is not None and case.idle is not None and reward > case.idle
-    number, group = case.attack
     paid = more if case.recipe is not None else outcome == "solved"
-    return Row(attack=case.name, number=number, group=group, paid=paid, baselines=baselines or {}, **common)
+    return Row(attack=case.name, paid=paid, baselines=baselines or {}, **vars(case.attack), **common)
 
 
 def _attack_cases(
@@ -241,7 +262,8 @@ def _attack_cases(
 ) -> Iterator[_Case]:
     """A case per attack that applies; the others are noted on the board."""
     for attack in attacks:
-        case = replace(base, name=attack.name, attack=(attack.number, attack.group), baselines=baselines)
+        facts = _Facts(attack.number, attack.group, attack.open)
+        case = replace(base, name=attack.name, attack=facts, baselines=baselines)
         try:
             changes = attack.build(target)
         except (LookupError, SyntaxError, ValueError) as error:
@@ -343,6 +365,7 @@ def summary(board: Scoreboard) -> dict[str, Any]:
         "baselines": board.baselines,
         "outcomes": dict(outcomes),
         "uncounted": board.uncounted,
+        "untried": board.untried,
         "lost": len(board.lost),
         "skipped": board.skipped,
         "rows": [vars(row) for row in board.rows],

@@ -23,7 +23,7 @@ from redtogreen.tasks import admit, blobs_of, make_folder_task, read_rejects, re
 from redtogreen.tasks.files import copy_blobs, join_tasks
 
 SHAPES = ("functions", "classes", "command", "src", "fixtures", "unittest")
-GRADING_SECONDS = 20.0
+GRADING_SECONDS = 12.0
 """Wall clock of the reward tests: their suites take a second, and some attacks never end."""
 _PLACE = "@body@\n"
 
