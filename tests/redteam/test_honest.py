@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,8 @@ def test_each_kind_is_solved_and_not_called_tampering(kind, shape_tasks, shape_s
 def test_there_are_enough_of_them() -> None:
     variants = [variant for name in SHAPES for variant in variants_of_shape(load_shape(name))]
     assert len(variants) >= 100
+    page = " ".join((Path(__file__).parents[2] / "docs" / "redteam.md").read_text("utf-8").split())
+    assert f"{len(KINDS)} honest ways, {len(variants)} in all" in page
     for name in SHAPES:
         kinds = [variant.kind for variant in variants_of_shape(load_shape(name))]
         assert len(set(kinds)) == len(kinds) >= 12
