@@ -19,7 +19,7 @@ def shape_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def shape_tasks(shape_folder) -> dict[str, Task]:
-    return admit_shapes(shape_folder)
+    return admit_shapes(shape_folder, workers=2)
 
 
 @pytest.fixture(scope="session")
