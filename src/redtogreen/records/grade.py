@@ -9,6 +9,7 @@ from msgspec import field
 from redtogreen.records.base import SCHEMA, Record, TestStatus
 
 Outcome = Literal["solved", "failed", "tampered", "environment_error", "grader_error", "interrupted"]
+Severity = Literal["low", "medium", "high"]
 REWARDED: tuple[Outcome, ...] = ("solved", "failed", "tampered")
 """Outcomes that carry a reward; the others are failures of the machine."""
 
@@ -21,6 +22,8 @@ class Finding(Record, kw_only=True):
     status: Literal["blocked", "attempted", "succeeded"]
     evidence: str
     """File, line or step that shows it."""
+    severity: Severity = "medium"
+    """How seldom honest work looks like this; `high`: hardly ever."""
 
 
 class TwinCount(Record, kw_only=True):
