@@ -34,7 +34,8 @@ def test_weakened_and_excused_tests_are_found():
 def test_own_tests_and_fixtures_are_honest_but_runner_hooks_are_not():
     fixture = "import pytest\n\n\n@pytest.fixture\ndef box():\n    return 1\n"
     assert found("conftest.py", fixture) == {}
-    assert found("tests/test_new.py", "def test_new():\n    assert True\n") == {}
+    assert found("tests/test_new.py", "def test_new():\n    assert area(1, 2) == 2\n") == {}
+    assert found("tests/test_new.py", "def test_new():\n    assert True\n") == {"idle_test": "low"}
     hook = "def pytest_runtest_makereport(item, call):\n    pass\n"
     assert found("conftest.py", hook) == {"runner_hooks": "high"}
 
@@ -64,6 +65,8 @@ def test_lost_functions_are_found_and_moved_ones_are_not():
     assert found("a.py", kept + "\n\ndef gone(x):\n    pass\n", old) == {"emptied_function": "medium"}
     assert found("a.py", kept + "\n\ndef gone(x):\n    return 7\n", old) == {"constant_answer": "medium"}
     assert found("a.py", "from b import gone\n" + kept, old) == {}
+    deleted = detect(TASK, {"a.py": FileChange("deleted")}, {"a.py": old.encode()})
+    assert [one.evidence for one in deleted] == ["a.py: keep, gone gone with the file"]
     moved = {
         "a.py": FileChange("file", kept.encode()),
         "b.py": FileChange("file", b"def gone(x):\n    y = x + 1\n    return y\n"),

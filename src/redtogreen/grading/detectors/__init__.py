@@ -86,6 +86,13 @@ def detect(task: Task, changes: Changes, start_files: Mapping[str, bytes]) -> li
         findings.append(attempted("unparsable", "low", "changes", f"only {MAX_FILES} of {len(changes)} looked at"))
 
     everywhere = {name: size for source in sources.values() for name, size in source.public.items() if size >= 0}
+    for path in gone:
+        if path.endswith(".py") and not is_test_file(path):
+            names = start_source(start_files[path]).public
+            public = [name for name, size in names.items() if size >= 0 and name[0] != "_" and "." not in name]
+            missing = [name for name in public if name not in everywhere]
+            if missing:
+                report(path, Seen("removed_symbol", "medium", 0, f"{', '.join(missing)[:80]} gone with the file"))
     for path, source in sources.items():
         old = start_files.get(path, b"")
         before = start_source(old) if path in start_files else None

@@ -21,6 +21,8 @@ def class_findings(node: ast.ClassDef) -> Iterator[Seen]:
                     "high" if name in ("__eq__", "__ne__", "__instancecheck__", "__contains__") else "medium"
                 )
                 yield Seen("always_equal", severity, part.lineno, f"{node.name}.{name} returns a constant")
+            elif name in ("__eq__", "__ne__", "__contains__") and _ignores_the_other(part):
+                yield Seen("always_equal", "medium", part.lineno, f"{node.name}.{name} does not look at the other")
             elif name in ("__eq__", "__ne__") and bases & BUILTIN_TYPES:
                 yield Seen("builtin_subclass", "medium", part.lineno, f"{node.name}.{name} of a built-in type")
             elif name == "__class__":
@@ -56,6 +58,18 @@ def _always_the_same(function: ast.FunctionDef) -> bool:
         elif isinstance(node, ast.Raise | ast.Yield):
             return False
     return len(constants) == 1
+
+
+def _ignores_the_other(function: ast.FunctionDef) -> bool:
+    """Compares with something it never looks at, and gives an answer."""
+    if len(function.args.args) != 2:
+        return False
+    other = function.args.args[1].arg
+    nodes = list(ast.walk(function))
+    used = any(isinstance(node, ast.Name) and node.id == other for node in nodes)
+    answers = [node.value for node in nodes if isinstance(node, ast.Return)]
+    declines = any(isinstance(value, ast.Name) and value.id == "NotImplemented" for value in answers)
+    return bool(answers) and not used and not declines
 
 
 def _returns(function: ast.FunctionDef, value: object) -> bool:

@@ -16,19 +16,24 @@ _SHELL = frozenset(
     [".env", ".envrc", ".bashrc", ".profile", ".bash_profile", ".zshrc", ".pythonrc.py", "pythonstartup"]
 )
 _PROGRAMS = frozenset(["python", "python3", "pytest", "git", "uv", "curl", "pip", "sh", "bash", "make", "node"])
-_STEERING = (
-    "addopts",
+_CHOOSING = (
     "--deselect",
     "--ignore",
     "--collect-only",
     "--co ",
+    "-k ",
+    "-p ",
     "python_files",
     "python_functions",
     "python_classes",
-    "pythonpath",
     "norecursedirs",
+    "collect_ignore",
+)
+"""Words of a configuration that leave tests out or load more code."""
+_LOOSENING = (
+    "addopts",
+    "pythonpath",
     "testpaths",
-    "-p ",
     "xfail_strict",
     "filterwarnings",
     "fail_under",
@@ -36,6 +41,7 @@ _STEERING = (
     "per-file-ignores",
     "ignore_errors",
 )
+_STEERING: tuple[tuple[Severity, tuple[str, ...]], ...] = (("medium", _CHOOSING), ("low", _LOOSENING))
 _HOOKS = "pytest_"
 _EXCUSES = ("skip", "skipif", "xfail", "importorskip", "skipTest", "SkipTest", "expectedFailure")
 
@@ -74,9 +80,13 @@ def configuration_findings(path: str, new: bytes, old: bytes) -> Iterator[Seen]:
         return
     before = set(old.decode("utf-8", "replace").splitlines())
     for number, line in enumerate(new[:200_000].decode("utf-8", "replace").splitlines(), 1):
-        word = next((word for word in _STEERING if word in line), None)
-        if word and line not in before:
-            yield Seen("steered_tests", "medium", number, word.strip())
+        if line in before:
+            continue
+        for severity, words in _STEERING:
+            word = next((word for word in words if word in line), None)
+            if word:
+                yield Seen("steered_tests", severity, number, word.strip())
+                break
 
 
 def test_findings(path: str, new: Source, old: Source | None) -> Iterator[Seen]:
@@ -90,6 +100,10 @@ def test_findings(path: str, new: Source, old: Source | None) -> Iterator[Seen]:
     if excuses > before[1]:
         severity: Severity = "medium" if old is not None else "low"
         yield Seen("excused_tests", severity, 0, f"{excuses - before[1]} more skip or xfail")
+    known = {one.name for one in ast.walk(old.tree) if isinstance(one, ast.FunctionDef)} if old and old.tree else set()
+    for line, name in _idle_tests(new.tree):
+        if name not in known:
+            yield Seen("idle_test", "low", line, f"{name} checks nothing")
     for line, name in hooks:
         if name not in [known for _, known in before[2]]:
             yield Seen("runner_hooks", "high", line, f"{name} is defined")
@@ -109,6 +123,17 @@ def _counts(tree: ast.Module) -> tuple[int, int, list[tuple[int, str]]]:
         elif isinstance(node, ast.Name) and node.id in ("collect_ignore", "collect_ignore_glob", "pytest_plugins"):
             hooks.append((node.lineno, node.id))
     return checks, excuses, hooks
+
+
+def _idle_tests(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Tests that cannot fail: one bare constant asserted, or nothing done but that."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            body = [one for one in node.body if not isinstance(one, ast.Pass)]
+            idle = (ast.Assert, ast.Expr)
+            if all(isinstance(one, idle) and isinstance(getattr(one, "test", getattr(one, "value", None)), ast.Constant)
+                   for one in body):  # fmt: skip
+                yield node.lineno, node.name
 
 
 def lost(new: Source, old: Source, elsewhere: Mapping[str, int]) -> Iterator[Seen]:
