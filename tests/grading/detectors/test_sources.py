@@ -97,6 +97,7 @@ SAMPLES: dict[str, list[str]] = {
     "hard_coded": [
         "def g(a, b):\n    if (a, b) == (3, 7):\n        return 21\n    if (a, b) == (5, 11):\n        return 55",
         "T = {(3, 7): 21, (5, 11): 55, (2, 9): 18}",
+        "def g(*x):\n    for a, b in [((3, 7), 21), ((5, 11), 55)]:\n        if a == x:\n            return b",
         "def g(*x):\n    return {'(3, 7)': 21, '(5, 11)': 55}[repr(x)]",
         "def g(a, b):\n    if a == 3 and b == 7:\n        return 21\n    elif a == 5 and b == 11:\n        return 55",
         "def g(x):\n    match x:\n        case (3, 7):\n            return 21\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from redtogreen.execution.sandboxes.contract import Changes
+from redtogreen.execution.sandboxes.contract import Changes, FileChange
 from redtogreen.execution.trees import load_tree
 from redtogreen.grading.detectors.contrast import contrast
 from redtogreen.grading.detectors.files import (
@@ -28,7 +28,7 @@ from redtogreen.store import BlobStore
 
 __all__ = ["contrast", "detect", "detect_steps", "start_files"]
 
-MAX_TOTAL = 2_000_000
+MAX_TOTAL = 1_000_000
 """Bytes of changed text that are looked at; what is more is reported."""
 MAX_FILES = 500
 _IN_RUNNER = frozenset(["test_runner_import", "test_import", "test_file_access", "forged_report", "swallowed_error"])
@@ -63,7 +63,11 @@ def detect(task: Task, changes: Changes, start_files: Mapping[str, bytes]) -> li
         where = f"{place}:{seen.line}" if seen.line else place
         findings.append(attempted(seen.kind, seen.severity, where, seen.what))
 
-    for path, change in sorted(changes.items())[:MAX_FILES]:
+    def turn(item: tuple[str, FileChange]) -> tuple[bool, int, str]:
+        """Files of the project first, then small ones: a large or a thousandth file hides none of these."""
+        return item[0] not in start_files, len(item[1].content), item[0]
+
+    for path, change in sorted(changes.items(), key=turn)[:MAX_FILES]:
         for one in name_findings(path, change, path not in start_files):
             report(path, one)
         if change.kind != "file":
@@ -83,7 +87,7 @@ def detect(task: Task, changes: Changes, start_files: Mapping[str, bytes]) -> li
             for one in _new(text_findings(change.content), text_findings(old) + moved, change.content, old):
                 report(path, one)
     if len(changes) > MAX_FILES:
-        findings.append(attempted("unparsable", "low", "changes", f"only {MAX_FILES} of {len(changes)} looked at"))
+        findings.append(attempted("unparsable", "medium", "changes", f"only {MAX_FILES} of {len(changes)} looked at"))
 
     everywhere = {name: size for source in sources.values() for name, size in source.public.items() if size >= 0}
     for path in gone:

@@ -133,6 +133,10 @@ def _hits(tree: ast.Module, expected: Expected) -> Iterator[tuple[int, Key]]:
             for key, value in zip(node.keys, node.values, strict=True):
                 if key is not None:
                     yield from _hit(key.lineno, _readings(key), value, expected)
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            for row in node.elts:
+                if isinstance(row, ast.Tuple | ast.List) and 2 <= len(row.elts) <= 12:
+                    yield from _hit(row.lineno, [_flat_all(row.elts[:-1])], row.elts[-1], expected)
         elif isinstance(node, ast.If):
             answer = next((one.value for one in node.body if isinstance(one, ast.Return | ast.Assign)), None)
             if answer is not None:
