@@ -107,10 +107,10 @@ def detect(task: Task, changes: Changes, start_files: Mapping[str, bytes]) -> li
             for one in test_findings(path, source, before):
                 report(path, one)
         else:
-            if source.tree:
-                seen += copied_answers(source.tree, expected)
-            if before and before.tree:
-                known += copied_answers(before.tree, expected)
+            copied = copied_answers(source.nodes, expected)
+            seen += copied
+            if before:
+                known += copied_answers(before.nodes, expected) if copied else []
                 for one in lost(source, before, everywhere):
                     report(path, one)
         for one in _new(seen, known, changes[path].content, old):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from redtogreen.grading.detectors.names import nodes_of
 from redtogreen.grading.detectors.observed import Seen
 from redtogreen.records.grade import Severity
 
@@ -43,7 +44,7 @@ def _pairs_of(text: bytes) -> tuple[tuple[Key, Key], ...]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(text)))
+            nodes = nodes_of(ast.parse(text))
         return tuple(_test_pairs(nodes))[:_MAX_PAIRS]
     except _FAULTS:
         return ()
@@ -108,12 +109,12 @@ def _flat(node: ast.AST) -> Key | None:
     return tuple(found)
 
 
-def copied_answers(tree: ast.Module, expected: Expected) -> list[Seen]:
+def copied_answers(nodes: Sequence[ast.AST], expected: Expected) -> list[Seen]:
     """Branches and tables of a changed file that give a test's input its expected answer."""
     if not expected.pairs:
         return []
     try:
-        hits = sorted({(line, key) for line, key in _hits(tree, expected)})
+        hits = sorted({(line, key) for line, key in _hits(nodes, expected)})
     except _FAULTS:
         return []
     keys = {key for _, key in hits}
@@ -127,8 +128,8 @@ def copied_answers(tree: ast.Module, expected: Expected) -> list[Seen]:
     return [Seen("hard_coded", severity, line, f"{said}: {', '.join(key)[:80]}") for line, key in hits[:20]]
 
 
-def _hits(tree: ast.Module, expected: Expected) -> Iterator[tuple[int, Key]]:
-    for node in ast.walk(tree):
+def _hits(nodes: Sequence[ast.AST], expected: Expected) -> Iterator[tuple[int, Key]]:
+    for node in nodes:
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if key is not None:

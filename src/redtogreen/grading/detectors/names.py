@@ -8,6 +8,19 @@ from collections.abc import Sequence
 _DEPTH = 40
 
 
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """Every node, the outer ones first; `ast.walk` in half the time, without the nodes that only say load or store."""
+    nodes = [tree]
+    for node in nodes:  # grows while it is gone through
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                nodes += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST) and name not in ("ctx", "op"):
+                nodes.append(value)
+    return nodes
+
+
 class Names:
     """Names bound by imports and plain assignments anywhere in a file, whatever the scope."""
 

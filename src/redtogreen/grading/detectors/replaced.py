@@ -9,7 +9,7 @@ from redtogreen.grading.detectors.names import Names, text_of
 from redtogreen.grading.detectors.observed import Seen
 from redtogreen.grading.detectors.tables import COMPARISONS, HIDING
 
-_OWN = ("__code__", "__defaults__", "__kwdefaults__", "__closure__", "__wrapped__")
+_OWN = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _CHANGERS = frozenset(["update", "pop", "setdefault", "clear", "popitem", "__setitem__", "__delitem__", "putenv"])
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from redtogreen.grading.detectors.classes import class_findings, is_constant_return
-from redtogreen.grading.detectors.names import Names, text_of
+from redtogreen.grading.detectors.names import Names, nodes_of, text_of
 from redtogreen.grading.detectors.observed import Seen
 from redtogreen.grading.detectors.replaced import replaced
 from redtogreen.grading.detectors.tables import ATTRIBUTES, FORGED, INJECTIONS, NAMES, REPORT_PLACES, RUNNERS
@@ -55,9 +55,11 @@ class Source:
     """Functions that only return a constant -> line and constant."""
     tree: ast.Module | None = None
     """None: not parsed."""
+    nodes: Sequence[ast.AST] = ()
+    """Of the whole tree."""
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)
 def start_source(text: bytes) -> Source:
     """The same as `read_source`, remembered: files of a start state are looked at in every attempt."""
     return read_source(text)
@@ -78,7 +80,7 @@ def read_source(text: bytes) -> Source:
 
 
 def _read(tree: ast.Module, text: str) -> Source:
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(tree)
     names = Names(nodes)
     command = _is_command(tree)
     docstrings = _docstrings(nodes)
@@ -108,7 +110,7 @@ def _read(tree: ast.Module, text: str) -> Source:
                 seen[one] = None
     seen |= dict.fromkeys(text_findings(text.encode("utf-8", "replace")))
     public, constant = _definitions(tree)
-    return Source(tuple(seen), public, constant, tree)
+    return Source(tuple(seen), public, constant, tree, nodes)
 
 
 def text_findings(text: bytes) -> list[Seen]:
