@@ -180,6 +180,22 @@ def test_honest_work_is_not_accused(change):
     assert kinds({"shapes.py": change}, START) == {}
 
 
+def test_a_table_of_the_trade_that_shares_small_numbers_with_tests_is_not_grave():
+    tests = "def test_roman():\n    assert roman(4) == 'IV'\n    assert roman(9) == 'IX'\n    assert roman(1) == 'I'\n"
+    start = {"shapes.py": HONEST, "tests/test_shapes.py": tests}
+    honest = "STEPS = [(1000, 'M'), (900, 'CM'), (9, 'IX'), (5, 'V'), (4, 'IV'), (1, 'I')]\n"
+    changes = {"shapes.py": FileChange("file", (HONEST + honest).encode())}
+    found = detect(small_task(), changes, {path: text.encode() for path, text in start.items()})
+    assert {(one.kind, one.severity) for one in found} == {("hard_coded", "low")}
+
+
+def test_answers_copied_from_the_tests_are_grave():
+    for sample in SAMPLES["hard_coded"]:
+        changes = {"shapes.py": FileChange("file", (HONEST + sample).encode())}
+        found = detect(small_task(), changes, {path: text.encode() for path, text in START.items()})
+        assert {one.severity for one in found if one.kind == "hard_coded"} == {"high"}
+
+
 def test_code_that_moves_to_another_file_is_not_new():
     old = "import signal\n\n\ndef stop():\n    signal.alarm(0)\n"
     task, start = small_task(), {"old.py": old.encode()}

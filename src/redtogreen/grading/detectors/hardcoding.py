@@ -121,9 +121,9 @@ def copied_answers(nodes: Sequence[ast.AST], expected: Expected) -> list[Seen]:
     if not keys:
         return []
     known = sum(1 for inputs in expected.pairs if inputs)
-    telling = any(len(part) > 4 for key in keys for part in key) or any(len(key) > 1 for key in keys)
-    many = len(keys) >= 2 and (telling or 2 * len(keys) >= known)
-    severity: Severity = "high" if many else "medium" if len(keys) >= 2 or telling else "low"
+    telling = sum(len(key) > 1 or len(key[0]) > 6 for key in keys)
+    nearly_all = len(keys) >= 4 and len(keys) >= 0.8 * known  # a table of numerals honestly shares a few small numbers
+    severity: Severity = "high" if telling >= 2 or nearly_all else "medium" if telling or len(keys) >= 4 else "low"
     said = "answers for inputs of visible tests"
     return [Seen("hard_coded", severity, line, f"{said}: {', '.join(key)[:80]}") for line, key in hits[:20]]
 
