@@ -50,7 +50,7 @@ def test_honest_unusual_work_is_not_punished(shop):
     """New tests, new modules, a scratch file and the by-products of running tests: solved, and no finding."""
     task, store, solution = shop
     extra = {
-        "tests/test_more.py": text("def test_more():\n    assert True\n"),
+        "tests/test_more.py": text("from shop import Cart\n\ndef test_more():\n    assert Cart().items == []\n"),
         "tests/data/case.json": text("{}"),
         "src/shop/rounding.py": text("def rounded(x):\n    return round(x, 2)\n"),
         "test.py": text("print('scratch')\n"),

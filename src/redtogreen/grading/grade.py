@@ -10,6 +10,7 @@ from redtogreen.execution.environments import Environment, open_workspace
 from redtogreen.execution.sandboxes.contract import Changes
 from redtogreen.execution.testruns import TestRun, run_tests
 from redtogreen.execution.trees import Tree, checkout, load_tree, save_tree
+from redtogreen.grading.detectors import detect, start_files
 from redtogreen.grading.overlay import allowed_changes, grading_tree
 from redtogreen.grading.twins import TwinnedRun, betrayals, prove_twins, twin
 from redtogreen.grading.workspace import grading_seconds, load_task_environment, refuse_weaker, sandbox_limits
@@ -50,6 +51,7 @@ def judge(task: Task, changes: Changes, store: BlobStore, *, evaluation: bool = 
         return Judgement(_lost(task, "environment_error", error, findings), None)
     try:
         kept, findings = allowed_changes(task, changes, store)
+        findings += detect(task, changes, start_files(task, changes, store))
         tree = grading_tree(task, store)
         lower = checkout(save_tree(tree, store), store)
         seconds = grading_seconds(task)

@@ -70,7 +70,8 @@ def handed_in(shop):
 
     def hand_in(attack: str, total: str = "return sum(price for"):
         text = broken.replace("return sum(price for", total)
-        return grade(task, {CART_PATH: FileChange("file", (GUARD + attack + text).encode())}, store)
+        code = GUARD + attack if attack else ""
+        return grade(task, {CART_PATH: FileChange("file", (code + text).encode())}, store)
 
     return hand_in
 

@@ -30,6 +30,8 @@ __all__ = ["contrast", "detect", "detect_steps", "start_files"]
 
 MAX_TOTAL = 1_000_000
 """Bytes of changed text that are looked at; what is more is reported."""
+MAX_TEXT = 100_000
+"""Bytes of a file that is no Python source; a larger one is data, which configures nothing."""
 MAX_FILES = 500
 _IN_RUNNER = frozenset(["test_runner_import", "test_import", "test_file_access", "forged_report", "swallowed_error"])
 """Classes that are everyday in test files, which never count anyway."""
@@ -70,7 +72,7 @@ def detect(task: Task, changes: Changes, start_files: Mapping[str, bytes]) -> li
     for path, change in sorted(changes.items(), key=turn)[:MAX_FILES]:
         for one in name_findings(path, change, path not in start_files):
             report(path, one)
-        if change.kind != "file":
+        if change.kind != "file" or (not path.endswith(".py") and len(change.content) > MAX_TEXT):
             continue
         total += len(change.content)
         if total > MAX_TOTAL:
