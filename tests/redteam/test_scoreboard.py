@@ -66,7 +66,8 @@ def test_what_is_refused_here_and_paid_elsewhere(board) -> None:
     assert rows["early exit"].outcome == "failed"
     assert rows["early exit"].baselines == {"exit_code": True, "parsed_log": False, "junit_report": False}
     assert rows["hook"].baselines == {"exit_code": True, "parsed_log": True, "junit_report": True}
-    assert [finding.kind for finding in rows["hook"].findings] == ["test_configuration"]
+    blocked = [finding.kind for finding in rows["hook"].findings if finding.status == "blocked"]
+    assert blocked == ["test_configuration"] and "runner_hooks" in {finding.kind for finding in rows["hook"].findings}
     assert board.paid == [] and board.holds and board.lost == []
     assert board.baselines == {"exit_code": 2, "parsed_log": 1, "junit_report": 1}
     assert {row.reward for row in board.rows if row.judged} == {0.0}
@@ -81,7 +82,7 @@ def test_an_attack_that_nobody_pays_does_not_count(board) -> None:
 
 def test_the_summary_has_the_documented_keys_and_the_text_names_all(board) -> None:
     data = summary(board)
-    assert (data["attacks"], data["paid"], data["detected"]) == (2, 0, 1)
+    assert (data["attacks"], data["paid"], data["detected"]) == (2, 0, 2)
     assert (data["honest"], data["honest_rejected"]) == (0, 0)
     text = scoreboard_text(board)
     assert "early exit" in text and "harmless" in text.rpartition("paid by nobody")[2]
