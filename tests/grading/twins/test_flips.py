@@ -161,3 +161,27 @@ def test_a_computed_other_value_is_never_equal(value):
     space: dict = {}
     exec(OTHER_SOURCE.format(name="other"), space)
     assert space["other"](value) != value
+
+
+@pytest.mark.parametrize("value", [-1, -1.0, float("inf"), float("-inf"), complex(-1), 10**30])
+def test_a_computed_other_value_is_never_equal_at_fixed_points(value):
+    space: dict = {}
+    exec(OTHER_SOURCE.format(name="other"), space)
+    assert space["other"](value) != value
+    assert type(space["other"](value)) is type(value)
+
+
+@pytest.mark.parametrize("expected", ["n * 2", "n % 2", "n // 10", "2 ** n", "[n, n * 2]", "'ab' * n"])
+def test_a_constant_that_may_not_matter_for_some_value_of_a_name_is_not_flipped(expected):
+    (function,) = find_functions(f"def test_one():\n    n = given()\n    assert f(n) == {expected}\n".encode())
+    assert {flip.kind for flip in function.flips} == {"computed", "negation"}
+
+
+@pytest.mark.parametrize(("original_at", "place"), [(0, 0), (-1, -1)])
+def test_the_original_is_put_where_it_is_wanted(original_at, place):
+    file = TestFile(b"def test_one():\n    assert f() == 3\n")
+    flips = list(range(len(file.functions["test_one"].flips)))
+    made = compose(file, {"test_one": flips}, random.Random(0), original_at=original_at)
+    names = [one.name for one in ast.parse(made.content).body if one.name.startswith("test_")]
+    assert len(names) == len(flips) + 1
+    assert names[place] == made.names["test_one"]

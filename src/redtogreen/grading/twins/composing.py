@@ -69,9 +69,17 @@ class Composed:
 
 
 def compose(
-    file: TestFile, chosen: Mapping[str, Sequence[int]], seed: random.Random, *, rename: bool = True
+    file: TestFile,
+    chosen: Mapping[str, Sequence[int]],
+    seed: random.Random,
+    *,
+    rename: bool = True,
+    original_at: int | None = None,
 ) -> Composed:
-    """Put the twins made by these flips (key of a function -> numbers) into the file; rename the functions named."""
+    """Put the twins made by these flips (key of a function -> numbers) into the file; rename the functions named.
+
+    original_at: 0 puts every original before its twins, -1 after them; None: anywhere.
+    """
     names: dict[str, str] = {}
     twins: dict[str, dict[int, str]] = {}
     taken: set[str] = set()
@@ -84,7 +92,10 @@ def compose(
         for number in chosen[function.key]:
             name = twins.setdefault(function.key, {})[number] = _name(seed, taken)
             group.append(_clone(file.content, function, name, function.flips[number], helper))
-        seed.shuffle(group)
+        if original_at is None:
+            seed.shuffle(group)
+        elif original_at == -1:
+            group.append(group.pop(0))
         parts += [file.content[function.end : end], b"\n\n".join(group)]
         end = function.start
     parts.append(file.content[:end])

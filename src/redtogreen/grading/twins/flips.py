@@ -312,6 +312,8 @@ def _is_plain(expression: ast.expr, local: Collection[str] = ()) -> bool:
         elif isinstance(node, ast.Name):
             if node.id not in _BUILDERS | _MODULES and node.id not in local:
                 return False
+        elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Sub) and _names(node) & set(local):
+            return False  # n * 2 and n * 3 are the same for some n
         elif not isinstance(
             node,
             ast.Constant
@@ -330,6 +332,10 @@ def _is_plain(expression: ast.expr, local: Collection[str] = ()) -> bool:
     return bool(_in_order(expression)) and any(
         isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set) for node in ast.walk(expression)
     )
+
+
+def _names(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _builds(call: ast.Call, local: Collection[str]) -> bool:

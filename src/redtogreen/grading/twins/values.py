@@ -34,7 +34,7 @@ def {name}(value):
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        return value * 2 + 1 if value == value else 0
+        return kind(abs(value) * 2 + 1) if abs(value) < float("inf") else kind(0)
     if kind in (str, bytes, bytearray):
         return value + ("a" if kind is str else b"a")
     if kind in (list, tuple):
