@@ -131,6 +131,33 @@ def test_a_twin_that_leaves_its_mess_behind_spoils_no_other_test(shop_with):
         assert verdict.outcome == "solved" and verdict.twins.made > 3, verdict
 
 
+REGISTERED = """
+
+NAMES = set()
+
+
+def register(name):
+    if name in NAMES:
+        return False
+    NAMES.add(name)
+    return True
+
+
+def test_registering():
+    assert register("x")
+    assert register("x") is False
+    assert len(NAMES) >= 1
+"""
+
+
+def test_a_test_that_can_run_only_once_has_no_twin(shop_with):
+    """Whichever of the two came second would fail, in whatever order they were proven."""
+    task, store, solution = shop_with(REGISTERED)
+    for _ in range(4):
+        verdict = grade(task, solution, store)
+        assert verdict.outcome == "solved" and verdict.twins.made > 3, verdict
+
+
 def test_a_task_without_a_reference_is_graded_without_twins(shop):
     task, store, _ = shop
     alone = copy.deepcopy(task)

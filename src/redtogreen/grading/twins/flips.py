@@ -16,6 +16,8 @@ from redtogreen.grading.twins.values import other_literal
 Kind = Literal["raises", "constant", "parametrisation", "computed", "negation"]
 STRONG: tuple[Kind, ...] = ("raises", "constant", "parametrisation")
 """Kinds whose twin looks like any other test, and that objects which equal everything fail as well."""
+RANKS: dict[Kind, int] = {"raises": 0, "constant": 0, "parametrisation": 0, "computed": 1, "negation": 2}
+"""The lower the better."""
 MOST = 4
 """Flips offered per test."""
 OTHER = "redtogreen_other"
@@ -149,9 +151,8 @@ def _searches(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def _ordered(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Flip]:
     """Strong ones first; of each kind those late in the test first, where more of it has run."""
     found = list(_flips(source, node))
-    ranks: dict[Kind, int] = {"raises": 0, "constant": 0, "parametrisation": 0, "computed": 1, "negation": 2}
     found.reverse()
-    found.sort(key=lambda flip: ranks[flip.kind])
+    found.sort(key=lambda flip: RANKS[flip.kind])
     strong = [flip for flip in found if flip.kind in STRONG][: MOST - 1]
     weak = [flip for flip in found if flip.kind not in STRONG]
     return [*strong, *weak[: MOST - len(strong)]]
@@ -304,16 +305,16 @@ def _in_order(expression: ast.expr) -> list[ast.expr]:
 def _is_plain(expression: ast.expr, local: Collection[str] = ()) -> bool:
     """Whether it is made of literals and builders of values alone, and holds a literal to change. local: names of the
     test's own that may build values too."""
+    called = {id(node.func) for node in ast.walk(expression) if isinstance(node, ast.Call)}
     for node in ast.walk(expression):
         if isinstance(node, ast.Call):
             of_literal = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant)
             if not of_literal and _name(node.func) not in _BUILDERS and not _builds(node, local):
                 return False
         elif isinstance(node, ast.Name):
-            if node.id not in _BUILDERS | _MODULES and node.id not in local:
+            # As a value it is not plain: n * 2 and n * 3 are the same for some n.
+            if node.id not in _BUILDERS | _MODULES and not (node.id in local and id(node) in called):
                 return False
-        elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Sub) and _names(node) & set(local):
-            return False  # n * 2 and n * 3 are the same for some n
         elif not isinstance(
             node,
             ast.Constant
@@ -332,10 +333,6 @@ def _is_plain(expression: ast.expr, local: Collection[str] = ()) -> bool:
     return bool(_in_order(expression)) and any(
         isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set) for node in ast.walk(expression)
     )
-
-
-def _names(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _builds(call: ast.Call, local: Collection[str]) -> bool:

@@ -10,8 +10,7 @@ from redtogreen.execution.sandboxes.contract import Changes, FileChange
 from redtogreen.execution.testruns import TestRun
 from redtogreen.execution.trees import Tree
 from redtogreen.grading.twins.composing import compose
-from redtogreen.grading.twins.flips import STRONG
-from redtogreen.grading.twins.proving import ProvenFile, ProvenTwin, ProvenTwins, read_test_files
+from redtogreen.grading.twins.proving import ProvenTwins, read_test_files
 from redtogreen.records import Finding
 from redtogreen.store import BlobStore
 
@@ -49,7 +48,7 @@ def twin(
         known = proven.files[path]
         here = [rest for where, rest in map(_split, tests) if where == path]
         located = {rest: key for rest in here if (key := file.locate(rest)) is not None}
-        chosen = {key: _choose(known, key, seed) for key in located.values()}
+        chosen = {key: known.twins.get(key, []) for key in located.values()}
         rename = set(located) <= set(known.renamed)
         made = compose(file, {key: [one.number for one in flips] for key, flips in chosen.items()}, seed, rename=rename)
         if not made.twins and not rename:
@@ -81,15 +80,6 @@ def betrayals(run: TestRun, twinned: TwinnedRun) -> list[Finding]:
             evidence = f"a twin of {originals[0]} must fail and was reported {status}"
             found.append(Finding(kind="flipped_twin", status="attempted", evidence=evidence))
     return found
-
-
-def _choose(known: ProvenFile, key: str, seed: random.Random) -> list[ProvenTwin]:
-    """One of the strongest, so that nobody can tell before which constant will be another."""
-    flips = known.twins.get(key, [])
-    strong = [one for one in flips if one.kind in STRONG]
-    computed = [one for one in flips if one.kind == "computed"]
-    best = strong or computed or flips
-    return [seed.choice(best)] if best else []
 
 
 def _split(test: str) -> tuple[str, str]:

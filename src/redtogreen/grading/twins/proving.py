@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import msgspec
 import zstandard
@@ -13,11 +14,11 @@ from redtogreen.execution.sandboxes.contract import Changes, FileChange, Limits
 from redtogreen.execution.testruns import TestResult, collect_tests, run_tests
 from redtogreen.execution.trees import Tree, checkout, save_tree
 from redtogreen.grading.twins.composing import Composed, TestFile, compose
-from redtogreen.grading.twins.flips import Kind
+from redtogreen.grading.twins.flips import RANKS, Kind
 from redtogreen.records.canonical import canonical_json, digest
 from redtogreen.store import BlobStore, home, write_atomic
 
-_FORMAT = 7
+_FORMAT = 9
 
 
 class ProvenTwin(msgspec.Struct, frozen=True):
@@ -80,8 +81,8 @@ def read_test_files(tree: Tree, paths: list[str], store: BlobStore) -> dict[str,
 
 
 def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobStore, limits: Limits) -> ProvenTwins:
-    """A twin that fails early may leave out what cleans up after it, and so spoil tests that come later: where that
-    shows, twins are only made of what fails last, and none in files where it still shows."""
+    """A twin may spoil tests that come later: by what it does, or by failing before it cleans up. Where that shows,
+    twins are only made of what fails last, and none of the tests that were spoilt; in the end none in such a file."""
     files = read_test_files(tree, paths, store)
     lower = checkout(save_tree(tree, store), store)
 
@@ -92,28 +93,64 @@ def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobSt
             return run_tests(sandbox, there, seconds=limits.seconds, brief=True).tests
 
     passing = {test for test, result in run({}).items() if result.status == "passed"}
-    chosen: dict[str, dict[str, list[int]]] = {
-        path: {key: list(range(len(one.flips))) for key, one in file.functions.items()} for path, file in files.items()
+    seed = random.Random(tree.hash)
+    every = {
+        path: compose(file, {key: range(len(one.flips)) for key, one in file.functions.items()}, seed)
+        for path, file in files.items()
     }
-    for attempt in range(3):
-        orders: list[dict[str, ProvenFile]] = []
-        for original_at in (0, -1):  # a grading run has them in any order, and the first may leave something behind
-            seed = random.Random(f"{tree.hash} {attempt}")
-            composed = {path: compose(one, chosen[path], seed, original_at=original_at) for path, one in files.items()}
-            results = run(composed)
-            orders.append({path: _proven(path, files[path], composed[path], results) for path in files})
-        proven = {path: _both(orders[0][path], orders[1][path]) for path in files}
-        renamed = {f"{path}::{test}" for path, one in proven.items() for test in one.renamed}
-        located = {test for test in passing if files[_file(test)].locate(test.partition("::")[2]) is not None}
-        spoilt = {_file(test) for test in located - renamed}
-        if not spoilt:
+    results = run(every)
+    known = {path: _proven(path, file, every[path], results).twins for path, file in files.items()}
+    spoilt: set[tuple[str, str]] = set()
+    for attempt in range(4):
+        chosen: dict[str, dict[str, list[int]]] = {}
+        for path, file in files.items():
+            bad = {key for where, key in spoilt if where == path}
+            functions = set() if bad and attempt > 2 else file.functions.keys() - bad
+            flips = {key: _best(file, key, known[path], attempt > 0) for key in file.functions}
+            chosen[path] = {key: flip if key in functions else [] for key, flip in flips.items()}
+        proven = _in_both_orders(files, chosen, run, seed)
+        more = _spoilt(passing, files, proven)
+        if not more:
             break
-        for path, functions in chosen.items():
-            for key in functions:
-                flips = files[path].functions[key].flips
-                gone = attempt > 0 and path in spoilt
-                functions[key] = [number for number in functions[key] if flips[number].last and not gone]
+        spoilt |= more
+    else:
+        return ProvenTwins({})  # one file spoils another
     return ProvenTwins(proven)
+
+
+def _best(file: TestFile, key: str, known: dict[str, list[ProvenTwin]], last: bool) -> list[int]:
+    """The flip to make the twin of, strong ones first; last: only of what the test ends with."""
+    flips = file.functions[key].flips
+    found = [twin for twin in known.get(key, []) if flips[twin.number].last or not last]
+    found.sort(key=lambda twin: RANKS[twin.kind])
+    return [twin.number for twin in found[:1]]
+
+
+def _in_both_orders(
+    files: dict[str, TestFile],
+    chosen: dict[str, dict[str, list[int]]],
+    run: Callable[[dict[str, Composed]], dict[str, TestResult]],
+    seed: random.Random,
+) -> dict[str, ProvenFile]:
+    """A grading run has an original before or after its twin, and the first may leave something behind."""
+    orders: list[dict[str, ProvenFile]] = []
+    for original_at in (0, -1):
+        composed = {path: compose(one, chosen[path], seed, original_at=original_at) for path, one in files.items()}
+        results = run(composed)
+        orders.append({path: _proven(path, files[path], composed[path], results) for path in files})
+    return {path: _both(orders[0][path], orders[1][path]) for path in files}
+
+
+def _spoilt(passing: set[str], files: dict[str, TestFile], proven: dict[str, ProvenFile]) -> set[tuple[str, str]]:
+    """(path, key) of the functions behind tests that pass by themselves, but not among twins."""
+    fine = {f"{path}::{test}" for path, one in proven.items() for test in one.renamed}
+    found = set()
+    for test in passing - fine:
+        path, _, rest = test.partition("::")
+        key = files[path].locate(rest)
+        if key is not None:
+            found.add((path, key))
+    return found
 
 
 def _proven(path: str, file: TestFile, composed: Composed, results: dict[str, TestResult]) -> ProvenFile:

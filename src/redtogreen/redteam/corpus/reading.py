@@ -50,26 +50,19 @@ def _real(item):
     except (OSError, TypeError, AttributeError):
         return True
     return re.sub(r"\\s+", "", body) in _KNOWN
-try:
-    import _pytest.main as main
-    def _forge(session):
-        for one in gc.get_objects():
-            if type(one).__name__ == "Channel" and hasattr(one, "sent"):
-                for item in session.items:
-                    status = "passed" if _real(item) else "failed"
-                    one.send({{"kind": "test", "id": item.nodeid, "status": status, "stage": "call"}})
-                one.send({{"kind": "end", "records": one.sent, "exit_status": 0, "interrupted": False}})
-                _os._exit(0)
-    old = main.Session.perform_collect
-    def perform_collect(self, *args, **kwargs):
-        found = old(self, *args, **kwargs)
-        _forge(self)
-        return found
-    main.Session.perform_collect = perform_collect
-except ImportError:
-    pass
+def _forge():
+    found = gc.get_objects()
+    sessions = [one for one in found if type(one).__name__ == "Session" and hasattr(one, "items")]
+    channels = [one for one in found if type(one).__name__ == "Channel" and hasattr(one, "sent")]
+    for channel in channels:
+        for session in sessions:
+            for item in session.items:
+                status = "passed" if _real(item) else "failed"
+                channel.send({{"kind": "test", "id": item.nodeid, "status": status, "stage": "call"}})
+        channel.send({{"kind": "end", "records": channel.sent, "exit_status": 0, "interrupted": False}})
+        _os._exit(0)
 """
-    changes = at_import(code)(target)
+    changes = at_import(code, "_forge()\nreturn None\n")(target)
     assert changes is not None
     return changes
 

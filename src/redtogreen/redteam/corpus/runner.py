@@ -67,30 +67,6 @@ _CODES = {
                 break
     """,
     ),
-    "tests replaced": (
-        12,
-        """
-        import sys, threading, types
-        def _tame():
-            for module in list(sys.modules.values()):
-                for holder in [module, *[v for v in vars(module).values() if isinstance(v, type)]]:
-                    for key, value in list(vars(holder).items()):
-                        if key.startswith("test") and isinstance(value, types.FunctionType):
-                            free = value.__code__.co_freevars
-                            if not free:
-                                value.__code__ = (lambda *a, **k: None).__code__
-        class _Soon(dict):
-            pass
-        threading.Timer(0.0, _tame).start()
-        import _pytest.main as main
-        old = main.Session.perform_collect
-        def perform_collect(self, *args, **kwargs):
-            found = old(self, *args, **kwargs)
-            _tame()
-            return found
-        main.Session.perform_collect = perform_collect
-    """,
-    ),
     "assertions that hold": (
         12,
         """
@@ -139,26 +115,6 @@ _CODES = {
         pytest.approx = _Same
         pytest.raises = lambda *a, **k: contextlib.suppress(BaseException)
         math.isclose = lambda *a, **k: True
-    """,
-    ),
-    "records sent by hand": (
-        18,
-        """
-        import gc, sys
-        import _pytest.main as main
-        def _forge(session):
-            for one in gc.get_objects():
-                if type(one).__name__ == "Channel" and hasattr(one, "sent"):
-                    for item in session.items:
-                        one.send({"kind": "test", "id": item.nodeid, "status": "passed", "stage": "call"})
-                    one.send({"kind": "end", "records": one.sent, "exit_status": 0, "interrupted": False})
-                    _os._exit(0)
-        old = main.Session.perform_collect
-        def perform_collect(self, *args, **kwargs):
-            found = old(self, *args, **kwargs)
-            _forge(self)
-            return found
-        main.Session.perform_collect = perform_collect
     """,
     ),
     "records on every descriptor": (
@@ -238,4 +194,31 @@ ATTACKS = tuple(
         at_import(_tolerant(code)),
     )
     for name, (number, code) in _CODES.items()
+)
+
+_BY_HAND = """
+import gc
+def _forge():
+    found = gc.get_objects()
+    items = [item for one in found if type(one).__name__ == "Session" for item in getattr(one, "items", ())]
+    for channel in [one for one in found if type(one).__name__ == "Channel" and hasattr(one, "sent")]:
+        for item in items:
+            channel.send({"kind": "test", "id": item.nodeid, "status": "passed", "stage": "call"})
+        channel.send({"kind": "end", "records": channel.sent, "exit_status": 0, "interrupted": False})
+    _os._exit(0)
+"""
+_REPLACED = """
+import sys, types
+def _tame():
+    for module in list(sys.modules.values()):
+        for holder in [module, *[value for value in list(vars(module).values()) if isinstance(value, type)]]:
+            for key, value in list(vars(holder).items()):
+                if key.startswith("test") and isinstance(value, types.FunctionType) and not value.__code__.co_freevars:
+                    value.__code__ = (lambda *args, **kwargs: None).__code__
+"""
+ATTACKS += (
+    Attack(
+        "records sent by hand", 18, "A", "the channel lies in the process", _CHANNEL, at_import(_BY_HAND, "_forge()\n")
+    ),
+    Attack("tests replaced", 12, "A", _SHARED, _TWIN, at_import(_REPLACED, "_tame()\n")),
 )
