@@ -48,11 +48,11 @@ def twin(
         known = proven.files[path]
         here = [rest for where, rest in map(_split, tests) if where == path]
         located = {rest: key for rest in here if (key := file.locate(rest)) is not None}
-        chosen = {key: known.twins.get(key, []) for key in located.values()}
-        rename = set(located) <= set(known.renamed)
-        made = compose(file, {key: [one.number for one in flips] for key, flips in chosen.items()}, seed, rename=rename)
-        if not made.twins and not rename:
+        unsure = {key for rest, key in located.items() if rest not in known.renamed}
+        chosen = {key: known.twins.get(key, []) for key in located.values() if key not in unsure}
+        if not chosen:
             continue
+        made = compose(file, {key: [one.number for one in flips] for key, flips in chosen.items()}, seed)
         changes[path] = FileChange("file", made.content)
         for where, rest in map(_split, needed):
             key = file.locate(rest) if where == path else None

@@ -18,7 +18,19 @@ from redtogreen.grading.twins.flips import RANKS, Kind
 from redtogreen.records.canonical import canonical_json, digest
 from redtogreen.store import BlobStore, home, write_atomic
 
-_FORMAT = 9
+_FORMAT = 12
+_REMEDIES = (
+    (False, False, False),
+    (True, False, False),
+    (False, True, False),
+    (False, False, True),
+    (True, False, True),
+)
+"""What is tried until no test is spoilt that passes by itself; spoilt ones have no twin from the second try on.
+
+A twin is made only of what a test ends with (what fails earlier may not have cleaned up); spoilt tests keep their names
+(other code may ask for them); files with spoilt tests are left as they are.
+"""
 
 
 class ProvenTwin(msgspec.Struct, frozen=True):
@@ -37,7 +49,9 @@ class ProvenFile(msgspec.Struct, frozen=True):
     twins: dict[str, list[ProvenTwin]]
     """Key of a function -> what can be made of it."""
     renamed: list[str]
-    """`Class::test[parameters]` of those that pass under another name."""
+    """`Class::test[parameters]` of those that pass under another name; the others keep theirs, and have no twin."""
+    kept: list[str] = []
+    """Of those that pass under their own."""
 
 
 class ProvenTwins(msgspec.Struct, frozen=True):
@@ -81,8 +95,7 @@ def read_test_files(tree: Tree, paths: list[str], store: BlobStore) -> dict[str,
 
 
 def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobStore, limits: Limits) -> ProvenTwins:
-    """A twin may spoil tests that come later: by what it does, or by failing before it cleans up. Where that shows,
-    twins are only made of what fails last, and none of the tests that were spoilt; in the end none in such a file."""
+    """One twin per test, as a grading run has them. See `_REMEDIES` for tests that pass by themselves and not so."""
     files = read_test_files(tree, paths, store)
     lower = checkout(save_tree(tree, store), store)
 
@@ -101,21 +114,19 @@ def _prove(tree: Tree, paths: list[str], environment: Environment, store: BlobSt
     results = run(every)
     known = {path: _proven(path, file, every[path], results).twins for path, file in files.items()}
     spoilt: set[tuple[str, str]] = set()
-    for attempt in range(4):
+    for last, keep_names, keep_files in _REMEDIES:
         chosen: dict[str, dict[str, list[int]]] = {}
         for path, file in files.items():
             bad = {key for where, key in spoilt if where == path}
-            functions = set() if bad and attempt > 2 else file.functions.keys() - bad
-            flips = {key: _best(file, key, known[path], attempt > 0) for key in file.functions}
-            chosen[path] = {key: flip if key in functions else [] for key, flip in flips.items()}
+            keys = file.functions.keys() - (bad if keep_names else set())
+            flips = {key: [] if key in bad else _best(file, key, known[path], last) for key in keys}
+            chosen[path] = {} if bad and keep_files else flips
         proven = _in_both_orders(files, chosen, run, seed)
         more = _spoilt(passing, files, proven)
         if not more:
-            break
+            return ProvenTwins(proven)
         spoilt |= more
-    else:
-        return ProvenTwins({})  # one file spoils another
-    return ProvenTwins(proven)
+    return ProvenTwins({})  # one file spoils another
 
 
 def _best(file: TestFile, key: str, known: dict[str, list[ProvenTwin]], last: bool) -> list[int]:
@@ -143,7 +154,7 @@ def _in_both_orders(
 
 def _spoilt(passing: set[str], files: dict[str, TestFile], proven: dict[str, ProvenFile]) -> set[tuple[str, str]]:
     """(path, key) of the functions behind tests that pass by themselves, but not among twins."""
-    fine = {f"{path}::{test}" for path, one in proven.items() for test in one.renamed}
+    fine = {f"{path}::{test}" for path, one in proven.items() for test in (*one.renamed, *one.kept)}
     found = set()
     for test in passing - fine:
         path, _, rest = test.partition("::")
@@ -175,7 +186,14 @@ def _proven(path: str, file: TestFile, composed: Composed, results: dict[str, Te
             ]
             if failed and passed:
                 twins.setdefault(key, []).append(ProvenTwin(number, kind, failed))
-    return ProvenFile(twins, renamed)
+    others = {function.name for key, function in file.functions.items() if key not in composed.names}
+    kept = [
+        f"{scope}::{name}{suffix}".removeprefix("::")
+        for name in sorted(others)
+        for scope, suffix, result in by_name.get(name, [])
+        if result.status == "passed"
+    ]
+    return ProvenFile(twins, renamed, kept)
 
 
 def _both(one: ProvenFile, other: ProvenFile) -> ProvenFile:
@@ -187,7 +205,10 @@ def _both(one: ProvenFile, other: ProvenFile) -> ProvenFile:
             instances = [instance for instance in twin.instances if instance in again.get(twin.number, [])]
             if instances:
                 twins.setdefault(key, []).append(ProvenTwin(twin.number, twin.kind, instances))
-    return ProvenFile(twins, sorted(set(one.renamed) & set(other.renamed)))
+    both = [
+        sorted(set(first) & set(second)) for first, second in ((one.renamed, other.renamed), (one.kept, other.kept))
+    ]
+    return ProvenFile(twins, *both)
 
 
 def _as_it_should(result: TestResult, kind: Kind) -> bool:
