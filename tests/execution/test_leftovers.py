@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from redtogreen.execution.leftovers import remove_leftovers
+from redtogreen.execution.sandboxes.docker import orphans
+from redtogreen.execution.sandboxes.docker.engine import find_engine
 from redtogreen.execution.sandboxes.namespace import cgroups
 from redtogreen.store import home, scratch
 
@@ -52,4 +54,5 @@ def test_leftovers_of_a_killed_process_are_removed_and_a_living_one_keeps_its_ow
 
 def test_what_cannot_be_looked_for_is_said(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(orphans, "find_engine", find_engine.__wrapped__)  # not the one found before
     assert "not looked for" in str(remove_leftovers()["containers"])

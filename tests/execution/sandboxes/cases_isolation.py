@@ -248,7 +248,7 @@ say(status={key: status[key].strip() for key in status}, became=became, uid=os.g
 @needs("privileges")
 def check_root_is_left_before_anything_runs(boxes):
     """In the eyes of the host the command is an unprivileged user, even when root started it."""
-    marker = f"1.{os.getpid()}"
+    marker = f"4.{os.getpid()}"
     with boxes() as box:
         thread = threading.Thread(target=lambda: box.run(["sleep", marker]))
         thread.start()

@@ -26,7 +26,7 @@ def main() -> None:
 
     os.environ[pytest_prefilter.NO_AUTOLOAD] = "1"
     command_line = pytest_options.command_line(
-        {**request, "collect": False}, pytest_options.settings(sys.prefix), os.getcwd()
+        {**request, "collect": False, "brief": False}, pytest_options.settings(sys.prefix), os.getcwd()
     )
     status = pytest.main(
         [*command_line, "--basetemp", "/tmp/prefilter"],  # the forks use it one after the other

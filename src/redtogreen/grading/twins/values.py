@@ -10,7 +10,7 @@ def other_literal(value: object) -> str | None:
     if isinstance(value, int):
         return repr(value + 1)
     if isinstance(value, float):
-        return repr(value * 1.5 + 1) if value == value and abs(value) < 1e300 else None
+        return repr(abs(value) * 1.5 + 1) if value == value and abs(value) < 1e300 else None
     if isinstance(value, complex):
         return repr(value + 1)
     if isinstance(value, str):
